@@ -1,0 +1,59 @@
+"""Reinforcement-learning environments for language models, as Gymnasium environments over tokens.
+
+    import gymnasium as gym, mint_envs
+    env = gym.make("mint/Math-v0")
+    prompt_tokens, info = env.reset(seed=0)
+    _, reward, terminated, truncated, info = env.step(response_tokens)
+
+``grade`` functions work without Gymnasium (``mint_envs.math.grade``), ``mint_envs.testing`` is
+the conformance kit, and ``trainers`` (the command ``mint-grpo``) trains on any of it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .core import Episode, Message, Reward, Task
+from .env import TokenEnv
+from .errors import MintEnvsError
+from .registration import env_ids, make, register, register_envs
+from .spaces import TokenSequence
+from .tokens import ByteTokenizer, Tokenizer
+from .vector import TokenVectorEnv
+
+if TYPE_CHECKING:
+    from . import math, testing
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ByteTokenizer",
+    "Episode",
+    "Message",
+    "MintEnvsError",
+    "Reward",
+    "Task",
+    "TokenEnv",
+    "TokenSequence",
+    "TokenVectorEnv",
+    "Tokenizer",
+    "env_ids",
+    "make",
+    "math",
+    "register",
+    "register_envs",
+    "testing",
+]
+
+_ROOMS = ("math", "testing")
+
+
+def __getattr__(name: str) -> Any:
+    """Load a room (``mint_envs.math``) when it is first used, so that the import stays light."""
+    if name in _ROOMS:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+register_envs()

@@ -1,0 +1,166 @@
+"""What a task is: ``Reward``, ``Task`` and ``Episode``. Pure Python and NumPy.
+
+A *task* is a family of problems with a verdict. It knows nothing of Gymnasium, tokenizers or
+torch; ``mint_envs.env.TokenEnv`` makes a Gymnasium environment of any task.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, TypedDict, TypeVar
+
+import numpy as np
+
+from .errors import RewardError
+
+Problem = TypeVar("Problem")
+
+
+class Message(TypedDict):
+    """One chat message: ``role`` is ``system``, ``user``, ``assistant`` or ``tool``."""
+
+    role: str
+    content: str
+
+
+#: Text to be continued (few-shot completion style), or chat messages for the tokenizer's template.
+Prompt = str | Sequence[Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """The verdict on one response.
+
+    Args:
+        score: a finite float in [0, 1]; ``None`` when it could not be measured (sandbox down,
+            judge unreachable). Unmeasured is never 0.
+        parts: named components of the score, each a finite float in [0, 1].
+        metadata: plain values (JSON) that explain the verdict. A key always has one type.
+
+    Raises:
+        RewardError: ``score`` or a part is not a number, not finite, or outside [0, 1].
+    """
+
+    score: float | None
+    parts: Mapping[str, float] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.score is not None:
+            object.__setattr__(self, "score", _unit(self.score, "score"))
+        object.__setattr__(self, "parts", {k: _unit(v, k) for k, v in self.parts.items()})
+        object.__setattr__(self, "metadata", dict(self.metadata))
+
+    @property
+    def measured(self) -> bool:
+        """False when the score is None: leave such a sample out, do not count it as 0."""
+        return self.score is not None
+
+
+def _unit(value: Any, name: str) -> float:
+    """Return ``value`` as a float in [0, 1], or raise RewardError naming it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if isinstance(value, str | bytes) or not 0.0 <= number <= 1.0:
+        raise RewardError(
+            f"{name}={value!r} is not a number in [0, 1]. Scale it into that range; "
+            "use score=None for a reward that could not be measured."
+        )
+    return number + 0.0  # turns -0.0 into 0.0, so that equal rewards print alike
+
+
+class Episode(ABC):
+    """The course of one problem: what the environment says back to each response."""
+
+    @abstractmethod
+    def respond(self, text: str) -> str | Sequence[Message] | Reward:
+        """Take one complete response; return what the environment says next, or the Reward.
+
+        ``text`` is any string whatever; it never raises. A returned string is a user message in
+        a chat, and plain continuation text after a completion-style prompt.
+        """
+
+    def cut(self, text: str) -> Reward:
+        """Return the reward when ``text`` was cut off before its end. Nothing of it is run."""
+        return Reward(0.0, metadata={"error": "response was cut off"})
+
+
+class Task(ABC, Generic[Problem]):
+    """A family of problems. Subclass it; its keyword arguments are its settings.
+
+    Only ``sample``, ``prompt`` and ``score`` are needed for a single-turn task. A multi-turn
+    task overrides ``start`` instead of ``score``.
+    """
+
+    #: What ends a response besides the tokenizer's end-of-turn token. A completion-style prompt
+    #: wants one, since a base model goes on with a next question of its own.
+    stop: Sequence[str] = ()
+
+    #: True if the reward of a response may differ between calls (a live judge, a network).
+    nondeterministic: ClassVar[bool] = False
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator) -> Problem:
+        """Draw a problem. All randomness comes from ``rng``: problem = f(seed)."""
+
+    @abstractmethod
+    def prompt(self, problem: Problem) -> Prompt:
+        """Return what the model sees first: text to be continued, or chat messages."""
+
+    def score(self, problem: Problem, response: str) -> Reward:
+        """Return the verdict on ``response``. Pure; any string gets a Reward, never an error."""
+        raise NotImplementedError(f"{type(self).__name__} defines neither score() nor start()")
+
+    def score_batch(self, pairs: Sequence[tuple[Problem, str]]) -> list[Reward]:
+        """Score many (problem, response) pairs, in order. Override it to use every core."""
+        return [self.score(problem, response) for problem, response in pairs]
+
+    def start(self, problem: Problem) -> Episode:
+        """Begin an episode. The default is a single turn that ends with ``score``."""
+        return _SingleTurn(self, problem)
+
+    def examples(self, problem: Problem) -> dict[str, float]:
+        """Return worked examples, ``{response: reward}``, the one with the full mark first."""
+        return {}
+
+    def problem(self, index: int) -> Problem:
+        """Return problem number ``index``: the row of a data set, else the problem of that seed.
+
+        Raises:
+            IndexOutOfRange: the data set has no such row.
+        """
+        return self.sample(np.random.default_rng(index))
+
+    def problem_id(self, problem: Problem) -> str:
+        """Return a stable name of the problem. The default is a digest of its prompt."""
+        text = json.dumps(self.prompt(problem), sort_keys=True, default=str)
+        return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
+
+    @property
+    def size(self) -> int | None:
+        """The number of problems, or None for an endless generator."""
+        return None
+
+    @property
+    def single_turn(self) -> bool:
+        """True if every episode is one response (``start`` is not overridden)."""
+        return type(self).start is Task.start
+
+
+class _SingleTurn(Episode):
+    """One response, scored whole; a response that was cut off is scored as it stands."""
+
+    def __init__(self, task: Task[Any], problem: Any) -> None:
+        self._task, self._problem = task, problem
+
+    def respond(self, text: str) -> Reward:
+        return self._task.score(self._problem, text)
+
+    cut = respond

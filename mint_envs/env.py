@@ -1,0 +1,228 @@
+"""``TokenEnv``: any ``Task`` as a Gymnasium environment over tokens.
+
+    obs, info = env.reset(seed=0)        # prompt tokens
+    obs, reward, terminated, truncated, info = env.step(response_tokens)
+
+Follow one response: ``step(tokens)`` -> decode -> ``task.score(problem, text)`` -> ``Reward``.
+
+The context is append-only: the observation after the first is *only the new tokens*, so the
+context is obs0 + act1 + obs1 + act2 ..., the loss mask is 1 on acts and 0 on observations, and
+nothing is ever decoded and encoded again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.error import ResetNeeded
+
+from .core import Episode, Message, Prompt, Reward, Task
+from .errors import SettingError, did_you_mean
+from .spaces import Tokens, TokenSequence
+from .tokens import Codec
+
+StepResult = tuple[Tokens, float, bool, bool, dict[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Act:
+    """One response on its way to a verdict."""
+
+    text: str
+    ended: bool  # it carried an end-of-turn token, or one of the task's stop strings
+
+
+class TokenEnv(gym.Env[Tokens, Tokens]):
+    """A Gymnasium environment whose observations and actions are token sequences.
+
+    Args:
+        task: the problems and the verdict.
+        tokenizer: ``None`` for the byte tokenizer, a Hugging Face name or folder, or any object
+            with ``encode``, ``decode``, ``eos_token_id`` and ``vocab_size``.
+        render_mode: ``"ansi"`` makes ``render()`` return the transcript as text.
+
+    ``info`` has the same keys with the same types after every ``reset`` and ``step``:
+
+    =================  =====  ==========================================================
+    ``prompt``         str    the first observation as text
+    ``response``       str    the response just given, without its end-of-turn token
+    ``score``          float  the reward in [0, 1]; 0.0 while the episode runs
+    ``scored``         bool   False: not measured (or not over); leave the sample out
+    ``parts``          dict   named components of the score
+    ``metadata``       dict   plain values that explain the verdict
+    ``finish_reason``  str    ``"stop"``, ``"length"`` (the response was cut), or ``""``
+    ``problem_id``     str    a stable name of the problem
+    =================  =====  ==========================================================
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}
+
+    def __init__(
+        self, task: Task[Any], tokenizer: Any = None, render_mode: str | None = None
+    ) -> None:
+        if render_mode not in (None, "ansi"):
+            raise SettingError(f"render_mode={render_mode!r}: valid are None and 'ansi'")
+        self.task = task
+        self.codec = tokenizer if isinstance(tokenizer, Codec) else Codec(tokenizer)
+        self.render_mode = render_mode
+        self.observation_space = TokenSequence(self.codec.vocab_size)
+        self.action_space = TokenSequence(self.codec.vocab_size, stop_token=self.codec.eos_token_id)
+        self._episode: Episode | None = None
+        self._problem: Any = None
+        self._prompt: Prompt = ""
+        self._transcript: list[str] = []
+        self._identity = {"prompt": "", "problem_id": ""}
+
+    @property
+    def stop(self) -> tuple[str, ...]:
+        """Strings that end a response besides the end-of-turn token: a sampler's hint."""
+        return tuple(self.task.stop)
+
+    @property
+    def problem(self) -> Any:
+        """The problem of the running (or just ended) episode."""
+        return self._problem
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Tokens, dict[str, Any]]:
+        """Begin an episode; return (prompt tokens, info).
+
+        Args:
+            seed: the same seed gives the same problem, in any process: a GRPO group is G
+                episodes reset with one seed. Without it the stream goes on.
+            options: ``{"index": i}`` asks for problem number i.
+
+        Raises:
+            SettingError: an unknown option.
+            IndexOutOfRange: the data set has no problem ``i``.
+        """
+        super().reset(seed=seed)
+        self._problem = self._choose(dict(options or {}))
+        self._prompt = self.task.prompt(self._problem)
+        self._episode = self.task.start(self._problem)
+        tokens = self.codec.encode_prompt(self._prompt)
+        text = self.codec.decode(tokens)
+        self._transcript = [text]
+        self._identity = {"prompt": text, "problem_id": self.task.problem_id(self._problem)}
+        return np.array(tokens, dtype=np.int64), self._info()
+
+    def step(self, action: Sequence[int] | Tokens) -> StepResult:
+        """Take one response; return (new tokens, reward, terminated, truncated, info).
+
+        Args:
+            action: token ids, as a list, tuple or one-dimensional integer array.
+
+        Raises:
+            ResetNeeded: no episode is running.
+            ValueError: ``action`` is not in the action space.
+        """
+        act = self._read(action)
+        assert self._episode is not None
+        answer = self._episode.respond(act.text) if self._complete(act) else self._cut(act)
+        return self._after(act, answer)
+
+    def render(self) -> str | None:  # type: ignore[override]
+        """Return the transcript so far, in ``"ansi"`` mode."""
+        return "".join(self._transcript) if self.render_mode == "ansi" else None
+
+    # -- the two halves of a step, apart so that a batch can be scored at once ---------------
+
+    def _read(self, action: Sequence[int] | Tokens) -> _Act:
+        """Check an action and decode it."""
+        if self._episode is None:
+            raise ResetNeeded("This episode is over (or never began): call reset() first.")
+        if problem := self.action_space.problem_with(action):
+            raise ValueError(
+                f"The action {problem}. Give a sequence of token ids in "
+                f"[0, {self.action_space.vocab_size}); got {_short(action)}"
+            )
+        text, ended = self.codec.response_text(np.asarray(action, dtype=np.int64).tolist())
+        return _Act(text, ended or any(mark in text for mark in self.task.stop))
+
+    def _after(self, act: _Act, answer: str | Sequence[Message] | Reward) -> StepResult:
+        """Turn the answer of the task into what ``step`` returns."""
+        self._transcript.append(act.text)
+        finish = "stop" if act.ended else "length"
+        if isinstance(answer, Reward):
+            self._episode = None
+            info = self._info(act.text, finish, answer)
+            truncated = not self._complete(act)
+            return _no_tokens(), info["score"], not truncated, truncated, info
+        chat = not isinstance(self._prompt, str)
+        tokens = self.codec.encode_reply(answer, chat, act.ended)
+        self._transcript.append(self.codec.decode(tokens))
+        return np.array(tokens, dtype=np.int64), 0.0, False, False, self._info(act.text, finish)
+
+    def _complete(self, act: _Act) -> bool:
+        """A single-turn response is scored even when cut; a cut turn of many ends the episode."""
+        return act.ended or self.task.single_turn
+
+    def _cut(self, act: _Act) -> Reward:
+        assert self._episode is not None
+        return self._episode.cut(act.text)
+
+    def _choose(self, options: dict[str, Any]) -> Any:
+        index = options.pop("index", None)
+        for name in options:
+            raise SettingError(f"reset option {name!r} is unknown. {did_you_mean(name, ['index'])}")
+        if index is None:
+            return self.task.sample(self.np_random)
+        if isinstance(index, bool) or not isinstance(index, int | np.integer) or index < 0:
+            raise SettingError(f"reset option index={index!r} must be a whole number from 0 up")
+        return self.task.problem(int(index))
+
+    def _info(
+        self, response: str = "", finish_reason: str = "", reward: Reward | None = None
+    ) -> dict[str, Any]:
+        score = None if reward is None else reward.score
+        return {
+            **self._identity,
+            "response": response,
+            "score": 0.0 if score is None else score,
+            "scored": score is not None,
+            "parts": {} if reward is None else dict(reward.parts),
+            "metadata": {} if reward is None else dict(reward.metadata),
+            "finish_reason": finish_reason,
+        }
+
+
+def step_many(
+    envs: Sequence[TokenEnv], actions: Sequence[Sequence[int] | Tokens]
+) -> list[StepResult]:
+    """Step several environments at once; results keep order.
+
+    Single-turn environments of one task are scored in one ``score_batch``, which is how a task
+    that runs programs uses every core.
+
+    Raises:
+        ResetNeeded, ValueError: as ``TokenEnv.step``; then no environment has moved.
+    """
+    acts = [env._read(action) for env, action in zip(envs, actions, strict=True)]
+    answers: list[Any] = [None] * len(envs)
+    batches: dict[int, list[int]] = {}
+    for i, (env, act) in enumerate(zip(envs, acts, strict=True)):
+        if env.task.single_turn:
+            batches.setdefault(id(env.task), []).append(i)
+        else:
+            assert env._episode is not None
+            answers[i] = env._episode.respond(act.text) if act.ended else env._cut(act)
+    for members in batches.values():
+        pairs = [(envs[i]._problem, acts[i].text) for i in members]
+        rewards = envs[members[0]].task.score_batch(pairs)
+        for i, reward in zip(members, rewards, strict=True):
+            answers[i] = reward
+    return [env._after(act, answer) for env, act, answer in zip(envs, acts, answers, strict=True)]
+
+
+def _no_tokens() -> Tokens:
+    return np.empty(0, dtype=np.int64)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,59 @@
+"""The errors of mint_envs. A user's mistake raises one of these; model text never does.
+
+    MintEnvsError
+    |-- SettingError (ValueError)      a wrong setting; the message names the valid ones
+    |-- DatasetError (ValueError)      a file that is missing, empty or broken; names the line
+    |-- IndexOutOfRange (IndexError)   a problem index that the data set does not have
+    |-- TokenizerError (ValueError)    a tokenizer that cannot be loaded or cannot frame a turn
+    |-- RewardError (ValueError)       a task returned a reward outside the contract
+    |-- ContractError (AssertionError) the conformance kit found a fault
+    `-- SandboxUnavailable             no sandbox of the wanted kind works on this machine
+
+Gymnasium's own ``ResetNeeded`` is raised for a step before ``reset`` or after the end of an
+episode, since that is the error its users already catch.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MintEnvsError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class SettingError(MintEnvsError, ValueError):
+    """A setting has a wrong name or value."""
+
+
+class DatasetError(MintEnvsError, ValueError):
+    """A data set is missing, empty, or has a broken row."""
+
+
+class IndexOutOfRange(MintEnvsError, IndexError):
+    """``options={"index": i}`` names a problem that does not exist."""
+
+
+class TokenizerError(MintEnvsError, ValueError):
+    """A tokenizer cannot be loaded, or its chat template cannot be used turn by turn."""
+
+
+class RewardError(MintEnvsError, ValueError):
+    """A reward is not a finite number in [0, 1] (or None), or its parts are not."""
+
+
+class ContractError(MintEnvsError, AssertionError):
+    """The conformance kit found that a task or an environment breaks the contract."""
+
+
+class SandboxUnavailable(MintEnvsError):
+    """No sandbox of the wanted kind works here; the message says what is missing."""
+
+
+def did_you_mean(name: str, valid: Iterable[str]) -> str:
+    """Return ``"Did you mean 'x'? Valid: ..."`` for an unknown ``name``."""
+    names = sorted(valid)
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"Did you mean {close[0]!r}? " if close else ""
+    return f"{hint}Valid: {', '.join(names) or '(none)'}."

@@ -1,0 +1,6 @@
+"""Mathematics: the verdict on an answer (``grade``) and the environment mint/Math-v0."""
+
+from .grade import grade
+from .tasks import MathTask
+
+__all__ = ["MathTask", "grade"]

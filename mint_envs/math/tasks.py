@@ -1,0 +1,167 @@
+"""mint/Math-v0: seeded arithmetic, or any data set with questions and answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Literal
+
+import numpy as np
+
+from ..core import Message, Prompt, Reward, Task
+from ..datasets import field, held_out, load_rows
+from ..errors import IndexOutOfRange, SettingError
+from .grade import grade
+
+#: The worked examples before the question; the first is the one of MinT's documents.
+_SHOTS = (("What is 4 + 5?", "9"), ("What is 7 + 8?", "15"), ("What is 36 + 21?", "57"))
+_INSTRUCTION = "End with the line 'Answer: ' and the number."
+
+_QUESTIONS = ("question", "problem", "prompt", "query", "input")
+_ANSWERS = ("answer", "final_answer", "expected_answer", "ground_truth", "target", "solution")
+
+
+@dataclass(frozen=True, slots=True)
+class MathProblem:
+    """A question and its answer, as text."""
+
+    question: str
+    answer: str
+
+
+class MathTask(Task[MathProblem]):
+    """Problems with one number as the answer.
+
+    Without ``dataset`` they are drawn from the seed: ``"What is 47 + 25?"``. The default, sums of
+    two numbers from 0 to 99, is the task of MinT's Math RL page, made so that the question's
+    numbers are the answer's.
+
+    Raises:
+        SettingError: a setting out of range.
+        DatasetError: the data set is missing, empty or broken.
+    """
+
+    def __init__(
+        self,
+        dataset: Annotated[
+            str | None, "JSONL or Parquet file, or Hugging Face name, instead of arithmetic"
+        ] = None,
+        operators: Annotated[str, "operators to draw from: any of + - *"] = "+",
+        digits: Annotated[int, "largest number of digits of a term, 1 to 9"] = 2,
+        terms: Annotated[int, "numbers in one question, 2 to 9"] = 2,
+        style: Annotated[
+            Literal["completion", "chat"], "few-shot text to continue, or chat messages"
+        ] = "completion",
+        shots: Annotated[int, "worked examples before the question, 0 to 3"] = 1,
+        split: Annotated[
+            str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
+        ] = None,
+        question_field: Annotated[str | None, "field of a row that holds the question"] = None,
+        answer_field: Annotated[str | None, "field of a row that holds the answer"] = None,
+    ) -> None:
+        _require(
+            bool(operators) and set(operators) <= set("+-*"),
+            f"operators={operators!r}: any of + - *",
+        )
+        _require(1 <= digits <= 9, f"digits={digits} must be from 1 to 9")
+        _require(2 <= terms <= 9, f"terms={terms} must be from 2 to 9")
+        _require(style in ("completion", "chat"), f"style={style!r}: 'completion' or 'chat'")
+        _require(0 <= shots <= len(_SHOTS), f"shots={shots} must be from 0 to {len(_SHOTS)}")
+        self._operators, self._digits, self._terms = operators, digits, terms
+        self._style, self._shots = style, shots
+        self._split = split
+        self._rows = (
+            None if dataset is None else _problems(dataset, split, question_field, answer_field)
+        )
+        if dataset is None:
+            _require(
+                split in (None, "train", "test", "all"),
+                f"split={split!r}: 'train', 'test' or 'all'",
+            )
+
+    @property
+    def stop(self) -> Sequence[str]:  # type: ignore[override]
+        """A completion ends where the next question would begin."""
+        if self._style == "chat":
+            return ()
+        return ("\n",) if self._rows is None else ("\nQ:",)
+
+    @property
+    def size(self) -> int | None:
+        return None if self._rows is None else len(self._rows)
+
+    def sample(self, rng: np.random.Generator) -> MathProblem:
+        if self._rows is not None:
+            return self._rows[int(rng.integers(len(self._rows)))]
+        while True:
+            problem = self._draw(rng)
+            if self._split == "all" or held_out(problem.question) == (self._split == "test"):
+                return problem
+
+    def problem(self, index: int) -> MathProblem:
+        if self._rows is None:
+            return super().problem(index)
+        if index >= len(self._rows):
+            raise IndexOutOfRange(f"index={index}: the data set has {len(self._rows)} problems")
+        return self._rows[index]
+
+    def prompt(self, problem: MathProblem) -> Prompt:
+        if self._style == "chat":
+            return [Message(role="user", content=f"{problem.question}\n{_INSTRUCTION}")]
+        return f"{self._fewshot}Q: {problem.question}\nA:"
+
+    def score(self, problem: MathProblem, response: str) -> Reward:
+        text = response.strip()
+        for mark in self.stop:
+            text = text.partition(mark)[0]
+        return grade(problem.answer, text)
+
+    def examples(self, problem: MathProblem) -> dict[str, float]:
+        return {problem.answer: 1.0, f"{problem.answer}1": 0.0, "": 0.0}
+
+    @cached_property
+    def _fewshot(self) -> str:
+        return "".join(f"Q: {q}\nA: {a}\n\n" for q, a in _SHOTS[: self._shots])
+
+    def _draw(self, rng: np.random.Generator) -> MathProblem:
+        numbers = rng.integers(0, 10**self._digits, self._terms)
+        signs = [self._operators[i] for i in rng.integers(0, len(self._operators), self._terms - 1)]
+        text = str(numbers[0])
+        for sign, value in zip(signs, numbers[1:], strict=True):
+            text += f" {sign} {value}"
+        return MathProblem(f"What is {text}?", str(evaluate(text)))
+
+
+def evaluate(expression: str) -> int:
+    """Return the value of ``"12 + 7 * 3 - 5"``: whole numbers, + - *, products first."""
+    total, sign = 0, 1
+    for piece in re.split(r" ([+-]) ", expression):
+        if piece in ("+", "-"):
+            sign = 1 if piece == "+" else -1
+            continue
+        product = 1
+        for factor in piece.split(" * "):
+            product *= int(factor)
+        total += sign * product
+    return total
+
+
+def _problems(
+    dataset: str, split: str | None, question_field: str | None, answer_field: str | None
+) -> list[MathProblem]:
+    questions = (question_field,) if question_field else _QUESTIONS
+    answers = (answer_field,) if answer_field else _ANSWERS
+    return [
+        MathProblem(
+            str(field(row, questions, dataset, number)).strip(),
+            str(field(row, answers, dataset, number)).rpartition("####")[2].strip(),
+        )
+        for number, row in enumerate(load_rows(dataset, split), 1)
+    ]
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise SettingError(message)

@@ -1,0 +1,200 @@
+"""The vector form: many environments of one task, scored together.
+
+``gym.make_vec("mint/Math-v0", num_envs=64)`` uses it. Unlike Gymnasium's stock vector
+environments it wastes no step on auto-reset (the mode is ``DISABLED``: reset what has ended,
+all of it or by ``options={"reset_mask": bool array}``), and scoring goes through
+``Task.score_batch``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import (
+    batch_space,
+    create_shared_memory,
+    read_from_shared_memory,
+    write_to_shared_memory,
+)
+
+from .core import Task
+from .env import TokenEnv, step_many
+from .errors import SettingError
+from .spaces import Tokens, TokenSequence
+from .tokens import Codec
+
+Batch = tuple[Tokens, ...]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
+    """``num_envs`` environments of one task.
+
+    ``reset(seed=s)`` gives environment i the seed ``s + i``, as Gymnasium does; a GRPO group is
+    ``reset(seed=[s] * group)``. Infos are arrays of length ``num_envs`` per key: floats for
+    ``score``, booleans for ``scored``, objects (str, dict) for the rest.
+
+    Args:
+        task: shared by all environments.
+        num_envs: how many.
+        tokenizer, render_mode: as for ``TokenEnv``.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        **TokenEnv.metadata,
+        "autoreset_mode": AutoresetMode.DISABLED,
+    }
+
+    def __init__(
+        self, task: Task[Any], num_envs: int, tokenizer: Any = None, render_mode: str | None = None
+    ) -> None:
+        if num_envs < 1:
+            raise SettingError(f"num_envs={num_envs} must be at least 1")
+        codec = Codec(tokenizer)
+        self.num_envs = num_envs
+        self.envs = [TokenEnv(task, codec, render_mode) for _ in range(num_envs)]
+        self.render_mode = render_mode
+        self.single_observation_space = self.envs[0].observation_space
+        self.single_action_space = self.envs[0].action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._over = np.ones(num_envs, dtype=np.bool_)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> tuple[Batch, dict[str, Any]]:
+        """Begin episodes; return (prompt tokens of each, infos).
+
+        Args:
+            seed: one seed (environment i gets ``seed + i``) or one for each environment.
+            options: ``"reset_mask"``, a boolean array, resets only those environments (the
+                observations of the others are empty); ``"index"`` is a problem number, or one
+                for each environment.
+        """
+        options = dict(options or {})
+        mask = self._mask(options.pop("reset_mask", None))
+        index = options.pop("index", None)
+        seeds = self._each(seed, "seed", step=1)
+        indexes = self._each(index, "index", step=0)
+        observations: list[Tokens] = [np.empty(0, dtype=np.int64)] * self.num_envs
+        infos: list[dict[str, Any] | None] = [None] * self.num_envs
+        for i in np.flatnonzero(mask):
+            chosen = {} if indexes[i] is None else {"index": indexes[i]}
+            observations[i], infos[i] = self.envs[i].reset(
+                seed=seeds[i], options={**options, **chosen}
+            )
+        self._over &= ~mask
+        return tuple(observations), _stack(infos)
+
+    def step(self, actions: Sequence[Any]) -> tuple[Batch, Floats, Bools, Bools, dict[str, Any]]:  # type: ignore[override]
+        """Step every environment.
+
+        Raises:
+            ResetNeeded: an environment's episode is over; reset it first.
+            ValueError: an action is not in the action space, or there are not ``num_envs``.
+        """
+        if len(actions) != self.num_envs:
+            raise ValueError(f"got {len(actions)} actions for {self.num_envs} environments")
+        if self._over.any():
+            raise ResetNeeded(
+                f"Episode {int(np.flatnonzero(self._over)[0])} is over: call "
+                'reset(options={"reset_mask": terminated | truncated}), or reset() for all.'
+            )
+        results = step_many(self.envs, actions)
+        observations, rewards, terminated, truncated, infos = zip(*results, strict=True)
+        ended, cut = np.array(terminated), np.array(truncated)
+        self._over = ended | cut
+        return tuple(observations), np.array(rewards), ended, cut, _stack(infos)
+
+    def render(self) -> tuple[str | None, ...]:  # type: ignore[override]
+        """Return the transcript of each environment, in ``"ansi"`` mode."""
+        return tuple(env.render() for env in self.envs)
+
+    def _mask(self, mask: Any) -> Bools:
+        if mask is None:
+            return np.ones(self.num_envs, dtype=np.bool_)
+        mask = np.asarray(mask)
+        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
+            raise SettingError(
+                f"reset_mask must be a boolean array of shape ({self.num_envs},), "
+                f"got dtype {mask.dtype} and shape {mask.shape}"
+            )
+        return mask
+
+    def _each(self, value: Any, name: str, step: int) -> list[Any]:
+        """Spread one value over the environments, or check that there is one for each."""
+        if value is None:
+            return [None] * self.num_envs
+        if isinstance(value, int | np.integer):
+            return [int(value) + step * i for i in range(self.num_envs)]
+        if len(value) != self.num_envs:
+            raise SettingError(f"{name} has {len(value)} values for {self.num_envs} environments")
+        return [None if v is None else int(v) for v in value]
+
+
+def _stack(infos: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
+    """Turn infos into one dict of arrays, with Gymnasium's ``_key`` masks of who has a value."""
+    present = np.array([info is not None for info in infos])
+    keys = next((list(info) for info in infos if info is not None), [])
+    stacked: dict[str, Any] = {}
+    for key in keys:
+        values = [None if info is None else info[key] for info in infos]
+        kinds = {type(value) for value in values}
+        column = np.empty(len(infos), dtype=kinds.pop() if kinds in ({float}, {bool}) else object)
+        for i, value in enumerate(values):
+            column[i] = value
+        stacked[key], stacked[f"_{key}"] = column, present.copy()
+    return stacked
+
+
+# -- Gymnasium's own AsyncVectorEnv, with its default of shared memory ---------------------------
+# It reads the shared buffer once, when it is made, and copies the result at every step. For
+# arrays of a fixed shape that result is a view; for ours it is an object that reads the buffer
+# when it is copied.
+
+
+class _SharedTokens:
+    """Token sequences in shared memory; a (deep) copy of it is a tuple of arrays."""
+
+    def __init__(self, buffers: Sequence[Any]) -> None:
+        self._buffers = buffers
+
+    def __deepcopy__(self, memo: Any) -> Batch:
+        arrays = [np.frombuffer(buffer.get_obj(), dtype=np.int64) for buffer in self._buffers]
+        return tuple(array[1 : 1 + int(array[0])].copy() for array in arrays)
+
+
+#: Tokens an observation may hold in shared memory; untouched pages cost nothing.
+_SHARED_LENGTH = 1 << 17
+
+
+@create_shared_memory.register(TokenSequence)
+def _create_shared(space: TokenSequence, n: int = 1, ctx: Any = None) -> tuple[Any, ...]:
+    length = min(space.max_length, _SHARED_LENGTH)
+    return tuple(ctx.Array("q", 1 + length) for _ in range(n))
+
+
+@read_from_shared_memory.register(TokenSequence)
+def _read_shared(space: TokenSequence, shared_memory: Any, n: int = 1) -> _SharedTokens:
+    return _SharedTokens(shared_memory)
+
+
+@write_to_shared_memory.register(TokenSequence)
+def _write_shared(space: TokenSequence, index: int, value: Tokens, shared_memory: Any) -> None:
+    target = np.frombuffer(shared_memory[index].get_obj(), dtype=np.int64)
+    if len(value) >= len(target):
+        raise ValueError(
+            f"an observation of {len(value)} tokens does not fit the shared memory of "
+            "AsyncVectorEnv: pass vector_kwargs={'shared_memory': False}"
+        )
+    target[0] = len(value)
+    target[1 : 1 + len(value)] = value
