@@ -18,10 +18,18 @@ def write_whole(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())  # mkstemp's own mode is for secrets
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    """Return the process's umask, which can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 @contextmanager
@@ -31,6 +39,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     scratch = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
     try:
         yield scratch
+        scratch.chmod(0o777 & ~_umask())
         if path.exists():
             shutil.rmtree(path)
         os.replace(scratch, path)

@@ -138,10 +138,8 @@ class LocalBackend:
         with attention.LOCK, whole_folder(Path(name)) as folder:
             model.peft.peft_config["default"].save_pretrained(folder)
             weights, optimizer = adapter_files(folder)
-            save_file(
-                {k: v.contiguous() for k, v in get_peft_model_state_dict(model.peft, named).items()},
-                weights,
-            )
+            adapter = get_peft_model_state_dict(model.peft, named, save_embedding_layers=False)
+            save_file({name: weight.contiguous() for name, weight in adapter.items()}, weights)
             state = None if self._optimizer is None else self._optimizer.state_dict()
             torch.save({"optimizer": state, "masters": model.masters}, optimizer)
         return str(name), str(name)

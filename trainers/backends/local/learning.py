@@ -19,7 +19,7 @@ from .. import Datum, Floats
 from .attention import Tree, active
 
 #: Tokens of output layer at once: 256 rows of a 49,152-token vocabulary are 50 MB in float32.
-_CHUNK = 256
+_CHUNK = 128
 
 
 @dataclass(frozen=True)
