@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from .backends import Backend, LoraParams
 from .command import Command, parse
@@ -47,8 +48,10 @@ def _run(command: Command) -> int:
     config = settled(config, backend)
     log = Log(sinks, reward_line=config.env.endswith("mint/Chat-v0"))
     log.say(f"Model: {backend.model}")
-    log.say(f"Run: {folder}  (steps={config.steps} batch={config.batch} group={config.group} "
-            f"lr={config.lr:g} max_tokens={config.max_tokens} temperature={config.temperature:g})")
+    log.say(
+        f"Run: {folder}  (steps={config.steps} batch={config.batch} group={config.group} "
+        f"lr={config.lr:g} max_tokens={config.max_tokens} temperature={config.temperature:g})"
+    )
     run = Run(folder, config, log, command.resume)
     try:
         train(config, backend, run)
@@ -115,10 +118,11 @@ def _mint_backend(command: Command, lora: LoraParams, checkpoint: str | None) ->
 
 def settled(config: TrainConfig, backend: Backend) -> TrainConfig:
     """Return the settings with what the backend chose, so that a resumed run chooses the same."""
-    chosen = {"backend": backend.name}
+    chosen: dict[str, Any] = {"backend": backend.name}
     if backend.name == "local":
         dtype = str(getattr(backend, "dtype", "")).removeprefix("torch.")
-        chosen |= {"base_model": backend.model, "dtype": dtype, "threads": backend.threads}  # type: ignore[attr-defined]
+        threads = getattr(backend, "threads", None)
+        chosen |= {"base_model": backend.model, "dtype": dtype, "threads": threads}
     return config.model_copy(update=chosen)
 
 

@@ -39,12 +39,13 @@ def group_advantages(rewards_G: Sequence[float], kind: str = "mean") -> Floats:
             a constant length normalisation (see ``length_weights``).
     """
     rewards = np.asarray(rewards_G, dtype=np.float64)
-    centred = rewards - rewards.mean()
+    centred: Floats = rewards - rewards.mean()
+    scale = 1.0
     if kind == "std":
-        return centred / (rewards.std() + 1e-6)
-    if kind == "rloo":
-        return centred * len(rewards) / max(len(rewards) - 1, 1)
-    return centred
+        scale = 1.0 / (float(rewards.std()) + 1e-6)
+    elif kind == "rloo":
+        scale = len(rewards) / max(len(rewards) - 1, 1)
+    return centred * scale
 
 
 def length_weights(lengths: Sequence[int], kind: str, max_tokens: int) -> Floats:

@@ -20,7 +20,7 @@ from pydantic import AliasChoices, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-import mint_envs  # noqa: F401  (registers the ids)
+import mint_envs
 from mint_envs.errors import MintEnvsError
 from mint_envs.registration import settings_of
 
@@ -260,4 +260,3 @@ def _run_folder(config: TrainConfig) -> Path:
         return Path(config.run_dir)
     name = config.env.rpartition(":")[2].replace("/", "-")
     return Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
-

@@ -47,7 +47,9 @@ class TrainConfig(BaseModel):
         "none", description="normalisation by length, folded into the advantages"
     )
     kl_penalty_coef: float = Field(
-        0.0, ge=0, description="KL penalty against the frozen base model, folded into the advantages"
+        0.0,
+        ge=0,
+        description="KL penalty against the frozen base model, folded into the advantages",
     )
 
     # The optimizer
@@ -65,8 +67,9 @@ class TrainConfig(BaseModel):
         "auto", description="auto: mint if there is a MINT_API_KEY, else local"
     )
     base_model: str | None = Field(
-        None, description="model name or folder; default: Qwen/Qwen3-0.6B on a service, "
-        "SmolLM2-135M-Instruct here"
+        None,
+        description="model name or folder; default: Qwen/Qwen3-0.6B on a service, "
+        "SmolLM2-135M-Instruct here",
     )
     rank: Positive = Field(16, description="LoRA rank")
     train_mlp: bool = Field(True, description="train the MLP layers")

@@ -18,7 +18,7 @@ from .backends import AdamParams, Backend, Datum, SamplingParams
 from .config import TrainConfig
 from .evaluation import evaluate, held_out_pool, split_settings
 from .metrics import step_metrics
-from .rollout import Episode, EnvPool, collect
+from .rollout import EnvPool, Episode, collect
 from .run import Run
 
 
@@ -145,4 +145,3 @@ class Clock:
     def lap(self, name: str) -> None:
         now = time.perf_counter()
         self.laps[name], self._last = now - self._last, now
-

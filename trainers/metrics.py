@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .backends import Datum, UpdateResult
 from .rollout import Episode
@@ -67,5 +69,5 @@ def _kl(datums: Sequence[Datum], update: UpdateResult | None) -> float:
     return _mean(np.concatenate(gaps))
 
 
-def _mean(values: np.ndarray) -> float:  # type: ignore[type-arg]
+def _mean(values: npt.NDArray[Any]) -> float:
     return float(values.mean()) if len(values) else 0.0

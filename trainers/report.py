@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .atomic import write_whole
+
+Floats = npt.NDArray[np.float64]
 
 
 def draw_curve(folder: Path) -> None:
@@ -47,12 +50,12 @@ def draw_curve(folder: Path) -> None:
     write_whole(folder / "curve.svg", text.getvalue())
 
 
-def smooth(values: np.ndarray, window: int = 5) -> np.ndarray:  # type: ignore[type-arg]
+def smooth(values: Floats, window: int = 5) -> Floats:
     """Return the mean of each value and up to ``window - 1`` before it."""
     sums = np.cumsum(np.insert(values, 0, 0.0))
     ends = np.arange(1, len(values) + 1)
     starts = np.maximum(ends - window, 0)
-    means: np.ndarray = (sums[ends] - sums[starts]) / (ends - starts)  # type: ignore[type-arg]
+    means: Floats = (sums[ends] - sums[starts]) / (ends - starts)
     return means
 
 

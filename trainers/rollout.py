@@ -193,4 +193,3 @@ def _takes_tokenizer(spec: Any) -> bool:
     entry = spec.entry_point
     creator = gym.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
     return "tokenizer" in inspect.signature(creator).parameters
-

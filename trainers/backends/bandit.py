@@ -102,9 +102,7 @@ class BanditBackend:
         state = {
             "steps": self._steps,
             "table": [[list(k), v.tolist()] for k, v in self._table.items()],
-            "moments": [
-                [list(k), m.tolist(), v.tolist()] for k, (m, v) in self._moments.items()
-            ],
+            "moments": [[list(k), m.tolist(), v.tolist()] for k, (m, v) in self._moments.items()],
         }
         with whole_folder(Path(name)) as folder:
             (folder / "bandit.json").write_text(json.dumps(state))

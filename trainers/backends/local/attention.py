@@ -182,7 +182,8 @@ class Tree:
             return prompt
 
         def branches(x: Tensor) -> Tensor:  # [B, heads, P + G*R, d] -> [B, G, heads, R, d]
-            return x[:, :, P:].unflatten(2, (G, R)).transpose(1, 2)
+            B, heads, _, d = x.shape
+            return x[:, :, P:].reshape(B, heads, G, R, d).transpose(1, 2)
 
         out = branch_attention(
             branches(q),

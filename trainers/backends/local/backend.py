@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,26 @@ import numpy as np
 from ...atomic import whole_folder
 from ...errors import BackendError
 from ...losses import loss_terms
-from .. import AdamParams, Datum, Floats, LoraParams, Sample, SampleRequest, SamplingParams
-from .. import UpdateResult
+from .. import (
+    AdamParams,
+    Datum,
+    Floats,
+    LoraParams,
+    Sample,
+    SampleRequest,
+    SamplingParams,
+    UpdateResult,
+)
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when torch is first imported
 
-import torch  # noqa: E402
+import torch
 
-from . import attention  # noqa: E402
-from .learning import Learner  # noqa: E402
-from .model import Model, adapter_files, pick_device, pick_dtype, pick_threads  # noqa: E402
-from .sampling import Sampler  # noqa: E402
-from .weights import DEFAULT_MODEL  # noqa: E402
+from . import attention
+from .learning import Learner
+from .model import Model, adapter_files, pick_device, pick_dtype, pick_threads
+from .sampling import Sampler
+from .weights import DEFAULT_MODEL
 
 
 class LocalBackend:
@@ -158,9 +165,7 @@ class LocalBackend:
         if self._optimizer is None:
             self._optimizer = torch.optim.AdamW(masters, lr=adam.lr)
         for group in self._optimizer.param_groups:
-            group.update(
-                lr=adam.lr, betas=adam.betas, eps=adam.eps, weight_decay=adam.weight_decay
-            )
+            group.update(lr=adam.lr, betas=adam.betas, eps=adam.eps, weight_decay=adam.weight_decay)
         limit = adam.grad_clip or float("inf")
         norm = float(torch.nn.utils.clip_grad_norm_(masters, limit))
         if np.isfinite(norm):

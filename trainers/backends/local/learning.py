@@ -41,8 +41,6 @@ class _Row:
         return max(len(branch.tokens) for branch in self.branches)
 
 
-
-
 def plan_rows(datums: Sequence[Datum], budget: int) -> list[list[_Row]]:
     """Group datums by prompt into rows, and rows into batches of about ``budget`` tokens."""
     groups: dict[tuple[int, ...], list[_Branch]] = {}
@@ -178,11 +176,11 @@ class Learner:
                     # d lp / d logits = onehot - softmax; probs holds logits - logsumexp by now
                     wave = probs.exp_().mul_(-slopes[:, None])
                     wave.scatter_add_(1, laid.targets[part, None], slopes[:, None])
-                logits.backward(wave.to(logits.dtype))
+                torch.autograd.backward(logits, wave.to(logits.dtype))
                 assert leaf.grad is not None
                 gradient[part] = leaf.grad
                 after()
-            hidden.backward(gradient)
+            torch.autograd.backward(hidden, gradient)
             after()
         return result
 

@@ -71,14 +71,12 @@ class _Growing:
     def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
         keys, values = self._append(layer, k, v)
         B, G = self._grid
-        out = branch_attention(
-            q.unflatten(0, (B, G)),
-            self._prefix[layer],
-            self._bias,
-            (keys.unflatten(0, (B, G)), values.unflatten(0, (B, G))),
-            None,
-            scaling,
-        )
+
+        def grid(x: Tensor) -> Tensor:  # [B*G, ...] -> [B, G, ...]
+            return x.view(B, G, *x.shape[1:])
+
+        own = (grid(keys), grid(values))
+        out = branch_attention(grid(q), self._prefix[layer], self._bias, own, None, scaling)
         return out.flatten(0, 1)
 
     def _append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -226,7 +224,7 @@ class _State:
         self._step += 1
         self.last = tokens
         for row, token, logprob in zip(
-            self._rows, tokens.tolist(), logprobs.tolist(), strict=True
+            self._rows.tolist(), tokens.tolist(), logprobs.tolist(), strict=True
         ):
             if self._alive[row]:
                 self._tokens[row].append(token)
@@ -280,7 +278,7 @@ def _common_prefix(contexts: Sequence[Sequence[int]]) -> int:
     """Return how many first tokens all contexts share, leaving each at least one of its own."""
     if len(contexts) < 2:
         return 0
-    low, high = min(contexts), max(contexts)  # the two that differ earliest
+    low, high = min(map(tuple, contexts)), max(map(tuple, contexts))  # they differ earliest
     length = min(map(len, contexts)) - 1
     return next((i for i in range(length) if low[i] != high[i]), max(length, 0))
 
