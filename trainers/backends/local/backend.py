@@ -87,12 +87,13 @@ class LocalBackend:
         self, requests: Sequence[SampleRequest], params: SamplingParams
     ) -> list[list[Sample]]:
         """Return ``n`` samples for each request; see ``Backend.sample``."""
-        room = self._max_context() - params.max_tokens
+        longest = self._model.max_context
+        room = longest - params.max_tokens
         for request in requests:
             if not 0 < len(request.context) <= room:
                 raise BackendError(
                     f"a prompt of {len(request.context)} tokens with max_tokens="
-                    f"{params.max_tokens} does not fit the model's {self._max_context()} tokens. "
+                    f"{params.max_tokens} does not fit the model's {longest} tokens. "
                     "Lower max_tokens, or shorten the prompts."
                 )
         return self._queue.put(list(requests), params)
@@ -173,9 +174,6 @@ class LocalBackend:
             self._model.cast_masters()
         self._optimizer.zero_grad(set_to_none=True)
         return norm
-
-    def _max_context(self) -> int:
-        return int(getattr(self._model.config, "max_position_embeddings", 0) or 1 << 20)
 
     def _restore(self, folder: Path) -> None:
         _, path = adapter_files(folder)

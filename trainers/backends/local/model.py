@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from transformers.pytorch_utils import Conv1D
 
 from ...errors import BackendError
 from .. import LoraParams
@@ -105,6 +106,31 @@ class Model:
         self.body = getattr(base, base.base_model_prefix)
         self.head = base.get_output_embeddings()
         self.vocab = min(len(self.tokenizer), self.head.out_features)
+        self.max_context = _max_context(self.config)
+        self._check_against_plain(base_model)
+
+    @torch.no_grad()
+    def _check_against_plain(self, name: str) -> None:
+        """Compare one short pass with the model's own attention and output layer.
+
+        Some architectures do more between hidden states and logits (soft caps, scales), or in
+        attention, than the fast path does; a model that differs is refused, not mis-trained.
+        """
+        ids = torch.arange(1, 9, device=self.device)[None] % self.vocab
+        with attention.LOCK:
+            with attention.active(attention.Whole()):
+                hidden = self.body(input_ids=ids, use_cache=False).last_hidden_state[0]
+            ours = self.logits(hidden).float().log_softmax(-1)
+            self.peft.set_attn_implementation("eager")
+            plain = self.peft(input_ids=ids, use_cache=False).logits[0, :, : self.vocab]
+            self.peft.set_attn_implementation(attention.NAME)
+        gap = float((ours - plain.float().log_softmax(-1)).abs().max())
+        if not gap < (1e-3 if self.dtype == torch.float32 else 0.5):
+            raise BackendError(
+                f"base_model={name!r}: this architecture ({self.config.model_type}) computes its "
+                "logits in a way that the local backend does not support. Try a Llama-, Qwen- or "
+                "Mistral-like model."
+            )
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Return logits [N, V] of hidden states [N, D], without the vocabulary's padding."""
@@ -124,6 +150,17 @@ class Model:
         """Copy the masters into the weights that compute."""
         for weight, master in zip(self.trained, self.masters, strict=True):
             weight.copy_(master)
+
+
+def _max_context(config: Any) -> int:
+    """Return the longest context: the positions, or the window where attention has one."""
+    limit = int(getattr(config, "max_position_embeddings", 0) or 1 << 20)
+    kinds = getattr(config, "layer_types", None) or []
+    window = getattr(config, "sliding_window", None)
+    if window and (not kinds or "sliding_attention" in kinds):
+        if getattr(config, "use_sliding_window", True):
+            limit = min(limit, int(window))
+    return limit
 
 
 def _load_tokenizer(folder: str, name: str) -> Any:
@@ -179,7 +216,7 @@ def _targets(model: Any, lora: LoraParams) -> Iterator[str]:
     """Yield the names of the linear layers that the three switches choose."""
     head = model.get_output_embeddings()
     for name, module in model.named_modules():
-        if not isinstance(module, torch.nn.Linear):
+        if not isinstance(module, torch.nn.Linear | Conv1D):
             continue
         if module is head:
             wanted = lora.train_unembed
