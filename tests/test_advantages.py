@@ -21,12 +21,8 @@ def test_centred_advantages_sum_to_zero(values: list[float]) -> None:
 def test_baselines_by_hand() -> None:
     np.testing.assert_allclose(group_advantages([1, 0, 0, 0]), [0.75, -0.25, -0.25, -0.25])
     # rloo: 1 minus the mean of the others (0); 0 minus the mean of the others (1/3)
-    np.testing.assert_allclose(
-        group_advantages([1, 0, 0, 0], "rloo"), [1, -1 / 3, -1 / 3, -1 / 3]
-    )
-    np.testing.assert_allclose(
-        group_advantages([1, 0], "std"), [1.0, -1.0], rtol=1e-5
-    )
+    np.testing.assert_allclose(group_advantages([1, 0, 0, 0], "rloo"), [1, -1 / 3, -1 / 3, -1 / 3])
+    np.testing.assert_allclose(group_advantages([1, 0], "std"), [1.0, -1.0], rtol=1e-5)
 
 
 @given(st.floats(0, 1), st.integers(2, 16))

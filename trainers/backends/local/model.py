@@ -116,16 +116,20 @@ class Model:
         Some architectures do more between hidden states and logits (soft caps, scales), or in
         attention, than the fast path does; a model that differs is refused, not mis-trained.
         """
-        ids = torch.arange(1, 9, device=self.device)[None] % self.vocab
+        ids = torch.tensor([self.tokenizer.encode("What is 4 + 5?\nIt is 9.")], device=self.device)
         with attention.LOCK:
             with attention.active(attention.Whole()):
                 hidden = self.body(input_ids=ids, use_cache=False).last_hidden_state[0]
             ours = self.logits(hidden).float().log_softmax(-1)
-            self.peft.set_attn_implementation("eager")
+            try:
+                self.peft.set_attn_implementation("sdpa")
+            except ValueError:  # an architecture that has only its own
+                self.peft.set_attn_implementation("eager")
             plain = self.peft(input_ids=ids, use_cache=False).logits[0, :, : self.vocab]
             self.peft.set_attn_implementation(attention.NAME)
-        gap = float((ours - plain.float().log_softmax(-1)).abs().max())
-        if not gap < (1e-3 if self.dtype == torch.float32 else 0.5):
+        plain = plain.float().log_softmax(-1)
+        divergence = float((plain.exp() * (plain - ours)).sum(-1).mean())
+        if not divergence < (1e-5 if self.dtype == torch.float32 else 0.1):
             raise BackendError(
                 f"base_model={name!r}: this architecture ({self.config.model_type}) computes its "
                 "logits in a way that the local backend does not support. Try a Llama-, Qwen- or "
