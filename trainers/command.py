@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -235,13 +236,14 @@ def _optional(kind: Any) -> Any:
     return str | None if kind is Any else kind | None
 
 
-def _from_variables(variables: Mapping[str, str]) -> dict[str, str]:
+def _from_variables(variables: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings that are given as ``MINT_RL_STEPS`` and the like."""
-    found = {}
-    for field in TrainConfig.model_fields:
-        value = variables.get(_NAMES.get(field, f"MINT_RL_{field.upper()}"))
-        if value not in (None, ""):
-            found[field] = str(value)
+    found: dict[str, Any] = {}
+    for field, info in TrainConfig.model_fields.items():
+        value = variables.get(_NAMES.get(field, f"MINT_RL_{field.upper()}"), "")
+        if value:
+            several = typing.get_origin(info.annotation) is tuple
+            found[field] = value.split(",") if several else value
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .losses import LOSSES, check_loss
 
@@ -95,12 +95,6 @@ class TrainConfig(BaseModel):
     log_to: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = Field(
         (), description="also log to tensorboard, trackio or wandb"
     )
-
-    @field_validator("betas", "log_to", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        """Take ``"0.9,0.95"``, as it comes from the environment, for a tuple."""
-        return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _check(self) -> TrainConfig:
