@@ -190,5 +190,3 @@ def test_a_missing_extra_says_what_to_install(
     monkeypatch.setitem(sys.modules, "torch", None)
     assert main(["mint/Math-v0"]) == 2
     assert "pip install 'mint-envs[local]'" in capsys.readouterr().err
-
-

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 from torch import Tensor
 from transformers.pytorch_utils import Conv1D
@@ -42,15 +43,17 @@ def pick_device(name: str | None) -> torch.device:
 
 
 def pick_threads(wanted: int | None) -> int:
-    """Return ``wanted``, or the cores, or 1 when the machine is loaded.
+    """Return ``wanted``, or as many as there are idle cores, at least 1.
 
-    Under load two OpenMP threads wait for each other: work of 0.4 s was seen to take 10 s.
+    More OpenMP threads than free cores wait for each other: work of 0.4 s was seen to take 10 s.
+    The load average would not do: after an installation it is high for a minute.
     """
     if wanted is not None:
         return wanted
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    loaded = hasattr(os, "getloadavg") and os.getloadavg()[0] >= (cores or 1)
-    return 1 if loaded else (cores or 1)
+    times = psutil.cpu_times_percent(interval=0.3)
+    busy = (times.user + times.system) / 100 * (psutil.cpu_count() or 1)  # low priority aside
+    return max(1, (cores or 1) - round(busy))
 
 
 def pick_dtype(name: str | None, device: torch.device) -> torch.dtype:
