@@ -39,10 +39,10 @@ def held_out_pool(config: TrainConfig, backend: Backend) -> EnvPool | None:
 def evaluate(config: TrainConfig, backend: Backend, pool: EnvPool | None) -> dict[str, float]:
     """Return ``eval/accuracy`` and ``eval/reward`` of greedy responses, and ``eval/pass_at_k``.
 
-    The problems are the same at every evaluation of a run.
+    The problems are the same at every evaluation, and in every run of whatever seed.
     """
     assert pool is not None
-    state = np.random.SeedSequence([config.seed, _STREAM]).generate_state(config.eval_problems)
+    state = np.random.SeedSequence(_STREAM).generate_state(config.eval_problems)
     seeds = [int(seed) for seed in state]
     greedy = SamplingParams(config.max_tokens, 0.0, pool.stop, pool.stop_tokens)
     episodes = [group[0] for group in collect(pool, backend, seeds, 1, greedy)]

@@ -164,9 +164,9 @@ def _max_context(config: Any) -> int:
     limit = int(getattr(config, "max_position_embeddings", 0) or 1 << 20)
     kinds = getattr(config, "layer_types", None) or []
     window = getattr(config, "sliding_window", None)
-    if window and (not kinds or "sliding_attention" in kinds):
-        if getattr(config, "use_sliding_window", True):
-            limit = min(limit, int(window))
+    slides = "sliding_attention" in kinds or not kinds
+    if window and slides and getattr(config, "use_sliding_window", True):
+        return min(limit, int(window))
     return limit
 
 
