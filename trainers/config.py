@@ -139,7 +139,7 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
 #: seeds with held-out problems: docs/training.md has the curves.
 LOCAL: dict[str, dict[str, Any]] = {
     "mint/Math-v0": {
-        "steps": 50, "batch": 32, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
+        "steps": 40, "batch": 32, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
         "betas": (0.9, 0.95), "length_norm": "token", "grad_clip": 1.0,
         "eval_every": 10, "eval_problems": 200,
     },
