@@ -119,6 +119,10 @@ class Codec:
         ended = bool(ids) and ids[-1] in self.stop_tokens
         return self.decode(ids[:-1] if ended else ids), ended
 
+    def encode_response(self, text: str) -> list[int]:
+        """Return the ids of a response written by hand; special tokens in it count as such."""
+        return self._encode([(text, True)])
+
     def encode_prompt(self, prompt: Prompt) -> list[int]:
         """Return the first observation; the only place where a BOS token may stand."""
         if isinstance(prompt, str):
