@@ -86,17 +86,18 @@ class TaskCheck:
         self.other_process = other_process
         self.problems: list[Any] = []
         self.examples: list[dict[Turns, float]] = []
+        self._drawn: list[str] = []  # what can be seen of each problem
         self.judge = Judge(task, findings)
 
     def run(self) -> None:
-        """Try every rule. Later rules need problems, so a failing ``sample`` ends the run."""
+        """Try every rule. Without problems or prompts there is nothing to try the rest on."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # SyntaxWarning and the like of a grader at work
-            if not self._sampling():
+            if not (self._sampling() and self._prompts()):
                 return
-            self._prompts()
-            self._same_prompt_same_answer()
-            self._indexing()
+            if reproducible := self._same_again():
+                self._same_prompt_same_answer()
+                self._indexing()
             self._worked_examples()
             self._solved_from_prompt()
             self._rewritings()
@@ -104,18 +105,17 @@ class TaskCheck:
             self._hostile_text()
             self.judge.compare_parts()
             self._repeats()
-            self._elsewhere()
+            if self._pickles() and reproducible:
+                self._elsewhere()
 
     # -- problems ---------------------------------------------------------------------------
 
     def _sampling(self) -> bool:
-        """Problems come out, the same for the same seed, with the global generators alone."""
+        """Problems come out."""
         for seed in self.seeds:
             watch = Watch()
             try:
                 problem, text = self._draw(seed)
-                with global_seed(2):
-                    again = self._draw(seed)[1]
                 self.examples.append(self._examples(problem))
             except Exception as error:
                 fault = f"seed {seed} raises {named(error)}"
@@ -123,10 +123,19 @@ class TaskCheck:
                 return self.findings.expect(False, "problem", fault, advice)
             fault = f"drawing the problem of seed {seed} changes it"
             self.findings.expect(not watch.touched(), "global random state", fault, _OWN_RNG)
-            fault = f"seed {seed} gives first {shown(text)}, then {shown(again)}"
-            self.findings.expect(text == again, "problem", fault, _FROM_RNG)
             self.problems.append(problem)
+            self._drawn.append(text)
         return True
+
+    def _same_again(self) -> bool:
+        """The same seed gives the same problem, whatever the global generators hold."""
+        good = True
+        for seed, text in zip(self.seeds, self._drawn, strict=True):
+            with global_seed(2):
+                again = self._draw(seed)[1]
+            fault = f"seed {seed} gives first {shown(text)}, then {shown(again)}"
+            good &= self.findings.expect(text == again, "problem", fault, _FROM_RNG)
+        return good
 
     def _draw(self, seed: int) -> tuple[Any, str]:
         problem = self.task.sample(np.random.default_rng(seed))
@@ -135,20 +144,21 @@ class TaskCheck:
     def _examples(self, problem: Any) -> dict[Turns, float]:
         return {turns_of(key): value for key, value in self.task.examples(problem).items()}
 
-    def _prompts(self) -> None:
+    def _prompts(self) -> bool:
+        good = True
         for seed, problem in zip(self.seeds, self.problems, strict=True):
             prompt = self.task.prompt(problem)
             fault = f"seed {seed} gives {shown(prompt)}"
             advice = "prompt() returns text, or a list of {'role': str, 'content': str}"
-            self.findings.expect(_is_prompt(prompt), "prompt", fault, advice)
+            good &= self.findings.expect(_is_prompt(prompt), "prompt", fault, advice)
             name = self.task.problem_id(problem)
-            good = isinstance(name, str) and bool(name)
-            advice = "problem_id() returns a name: a non-empty str"
-            self.findings.expect(good, "prompt", f"problem_id is {shown(name)}", advice)
+            fault, advice = f"problem_id is {shown(name)}", "Return a name: a non-empty str"
+            self.findings.expect(isinstance(name, str) and name != "", "prompt", fault, advice)
         stop = self.task.stop
-        good = not isinstance(stop, str) and all(isinstance(s, str) and s for s in stop)
+        clean = not isinstance(stop, str) and all(isinstance(s, str) and s for s in stop)
         advice = "Make it a tuple of non-empty strings"
-        self.findings.expect(good, "prompt", f"stop is {shown(stop)}", advice)
+        self.findings.expect(clean, "prompt", f"stop is {shown(stop)}", advice)
+        return good
 
     def _same_prompt_same_answer(self) -> None:
         """A question whose numbers are not its answer's shows when a question comes back."""
@@ -341,42 +351,41 @@ class TaskCheck:
             fault = f"{said(turns)} gets {one}, and {two} {when}"
             self.findings.expect(one == two, "determinism", fault, _PURE, when)
 
-    def _elsewhere(self) -> None:
-        """The task pickles, and another process sees the same problems and rewards."""
+    def _pickles(self) -> bool:
         advice = "Keep locks, files, lambdas and clients out of the task (open them when used)"
         try:
             copy = pickle.loads(pickle.dumps(self.task))
+            same = problem_print(copy, self.problems[0]) == self._drawn[0]
+            fault = "the pickled copy sees another problem"
         except Exception as error:
-            self.findings.expect(False, "pickling", f"pickling raises {named(error)}", advice)
-            return
-        here = problem_print(self.task, self.problems[0])
-        same = problem_print(copy, copy.sample(np.random.default_rng(0))) == here
-        fault = "the pickled copy gives another problem for seed 0"
-        self.findings.expect(same, "pickling", fault, advice, "copy")
+            same, fault = False, f"pickling raises {named(error)}"
+        return self.findings.expect(same, "pickling", fault, advice)
+
+    def _elsewhere(self) -> None:
+        """Another process, with other hashes, sees the same problems and rewards."""
         if not self.other_process or type(self.task).__module__ == "__main__":
-            why = "other_process=False" if not self.other_process else "the task is in __main__"
+            why = "the task is in __main__" if self.other_process else "other_process=False"
             self.findings.skipped["another process"] = why
             return
-        self._child()
-
-    def _child(self) -> None:
-        games = [] if self.task.nondeterministic else self._games()
-        games = games or [[] for _ in self.seeds]
+        games = [[] for _ in self.seeds] if self.task.nondeterministic else self._games()
         try:
-            prints, rewards = in_child(replay, self.task, self.seeds, games)
+            drawn, rewards = in_child(replay, self.task, self.seeds, games)
         except Exception as error:
             advice = "Define the task in a module that other processes can import"
             fault = f"in another process it raises {named(error)}"
             self.findings.expect(False, "another process", fault, advice)
             return
-        for seed, problem, there in zip(self.seeds, self.problems, prints, strict=True):
-            here = problem_print(self.task, problem)
+        for seed, here, there in zip(self.seeds, self._drawn, drawn, strict=True):
             fault = f"seed {seed} gives {shown(here)}, and {shown(there)} in another process"
             advice = f"{_FROM_RNG}; hash() of text and the order of sets differ between processes"
             self.findings.expect(here == there, "another process", fault, advice)
-        pairs = [(p, t) for p, rows in zip(self.problems, games, strict=True) for t in rows]
-        here_all = [reward_print(outcome(self.task, *pair)) for pair in pairs]
-        self._same(pairs, here_all, rewards, "in another process")
+        if drawn == self._drawn:
+            pairs = self._pairs(games)
+            here_all = [reward_print(outcome(self.task, *pair)) for pair in pairs]
+            self._same(pairs, here_all, rewards, "in another process")
+
+    def _pairs(self, games: list[list[Turns]]) -> list[tuple[Any, Turns]]:
+        return [(p, turns) for p, rows in zip(self.problems, games, strict=True) for turns in rows]
 
 
 def _is_prompt(prompt: Any) -> bool:

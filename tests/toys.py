@@ -1,0 +1,569 @@
+"""A small good task, and one copy of it for every fault that the conformance kit must catch."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import re
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mint_envs import Episode, Message, Reward, Task, TokenEnv
+from mint_envs.core import Prompt
+from mint_envs.errors import IndexOutOfRange
+
+Sum = tuple[int, int]
+
+
+class Adder(Task[Sum]):
+    """``12 + 7 =``, with credit for each right digit. It keeps the contract."""
+
+    def sample(self, rng: np.random.Generator) -> Sum:
+        return int(rng.integers(10, 100)), int(rng.integers(10, 100))
+
+    def prompt(self, problem: Sum) -> Prompt:
+        return f"{problem[0]} + {problem[1]} ="
+
+    def score(self, problem: Sum, response: str) -> Reward:
+        right = self.answer(problem)
+        text = response.strip()
+        digits = sum(a == b for a, b in zip(text, right, strict=False)) / len(right)
+        if len(text) != len(right):
+            digits = 0.0
+        return Reward(digits, {"digits": digits}, {"read": text[:20]})
+
+    def examples(self, problem: Sum) -> dict[str, float]:
+        right = self.answer(problem)
+        return {right: 1.0, "": 0.0, right[:-1] + "x": (len(right) - 1) / len(right)}
+
+    def answer(self, problem: Sum) -> str:
+        return str(sum(problem))
+
+
+# -- faults of drawing problems -------------------------------------------------------------------
+
+
+class GlobalRandom(Adder):
+    def sample(self, rng: np.random.Generator) -> Sum:
+        return random.randint(10, 99), int(rng.integers(10, 100))
+
+
+class GlobalNumpy(Adder):
+    def sample(self, rng: np.random.Generator) -> Sum:
+        return int(np.random.randint(10, 99)), 5  # noqa: NPY002 - the fault
+
+
+class SeedsGlobals(Adder):
+    def sample(self, rng: np.random.Generator) -> Sum:
+        random.seed(int(rng.integers(1000)))
+        return random.randint(10, 99), random.randint(10, 99)
+
+
+class ReadsGlobals(Adder):
+    """Reads the global state without moving it."""
+
+    def sample(self, rng: np.random.Generator) -> Sum:
+        state = random.getstate()
+        value = random.randint(10, 99)
+        random.setstate(state)
+        return value, int(rng.integers(10, 100))
+
+
+class ClockProblem(Adder):
+    def sample(self, rng: np.random.Generator) -> Sum:
+        return time.perf_counter_ns() % 90 + 10, 10
+
+
+class HashProblem(Adder):
+    def sample(self, rng: np.random.Generator) -> Sum:
+        return int(rng.integers(10, 100)), 10 + hash("salted in every process") % 90
+
+
+class SetOrderProblem(Adder):
+    def sample(self, rng: np.random.Generator) -> Sum:
+        names = list({f"name {i}" for i in range(90)})
+        return int(rng.integers(10, 100)), 10 + int(names[0].split()[1])
+
+
+class ProcessProblem(Adder):
+    def sample(self, rng: np.random.Generator) -> Sum:
+        return int(rng.integers(10, 100)), 10 + os.getpid()
+
+
+class SampleRaises(Adder):
+    def sample(self, rng: np.random.Generator) -> Sum:
+        raise KeyError("operand")
+
+
+class QuestionApart(Adder):
+    """The fault of a published demonstration: the question's numbers are not the answer's."""
+
+    def sample(self, rng: np.random.Generator) -> Any:
+        return tuple(int(rng.integers(0, 10)) for _ in range(4))
+
+    def prompt(self, problem: Any) -> Prompt:
+        return f"{problem[2]} + {problem[3]} ="
+
+    def answer(self, problem: Any) -> str:
+        return f"{problem[0] + problem[1]:02d}"
+
+
+class BadPrompt(Adder):
+    def prompt(self, problem: Sum) -> Any:
+        return [{"role": "user", "text": "12 + 7 ="}]
+
+
+class StopIsText(Adder):
+    stop = "\n"
+
+
+class NoIndexError(Adder):
+    size = 5
+
+    def problem(self, index: int) -> Sum:
+        return (10, 10 + index % 5)
+
+
+class GoodRows(NoIndexError):
+    def problem(self, index: int) -> Sum:
+        if index >= 5:
+            raise IndexOutOfRange(f"index={index}: there are 5 problems")
+        return super().problem(index)
+
+
+# -- faults of verdicts ---------------------------------------------------------------------------
+
+
+class RewardTwo(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        return Reward(2.0 * (response.strip() == self.answer(problem)))
+
+
+class RewardTwoForced(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        reward = super().score(problem, response)
+        object.__setattr__(reward, "score", 2.0 * float(reward.score or 0.0))
+        return reward
+
+
+class RewardNaN(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        return Reward(float("nan")) if "?" in response else super().score(problem, response)
+
+
+class RewardIsFloat(Adder):
+    def score(self, problem: Sum, response: str) -> Any:
+        return float(response.strip() == self.answer(problem))
+
+
+class RaisesOnText(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        return Reward(float(int(response or "0") == sum(problem)))
+
+
+class RaisesOnDigits(Adder):
+    """``str.isdigit`` accepts what ``int`` refuses."""
+
+    def score(self, problem: Sum, response: str) -> Reward:
+        text = response.strip()
+        return Reward(float(text.isdigit() and int(text) == sum(problem)))
+
+    def examples(self, problem: Sum) -> dict[str, float]:
+        return {self.answer(problem): 1.0}
+
+
+class RaisesOnDepth(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        self._inner(response)
+        return super().score(problem, response)
+
+    def _inner(self, text: str) -> str:
+        return self._inner(text[1:]) if text.startswith("(") else text
+
+
+class RaisesOnSurrogate(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        response.encode()
+        return super().score(problem, response)
+
+
+class RaisesRarely(Adder):
+    """Only a search finds it: no built-in text has a 7 followed by a hash."""
+
+    def score(self, problem: Sum, response: str) -> Reward:
+        if re.search(r"\d#", response):
+            raise ValueError("number sign")
+        return super().score(problem, response)
+
+
+class Exits(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        if "DROP TABLE" in response:
+            raise SystemExit(3)
+        return super().score(problem, response)
+
+
+class NarrowParser(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        return Reward(float(response == self.answer(problem)))
+
+    def examples(self, problem: Sum) -> dict[str, float]:
+        return {self.answer(problem): 1.0}
+
+
+class RandomCredit(Adder):
+    """Draws from a generator of its own, so no global state moves."""
+
+    def score(self, problem: Sum, response: str) -> Reward:
+        reward = super().score(problem, response)
+        if reward.score in (0.0, 1.0):
+            return reward
+        return Reward(random.SystemRandom().random())
+
+    def examples(self, problem: Sum) -> dict[str, float]:
+        return {self.answer(problem): 1.0}
+
+    def score_batch(self, pairs: Sequence[tuple[Sum, str]]) -> list[Reward]:
+        return [self.score(problem, response) for problem, response in pairs]
+
+
+class RandomAlways(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        reward = super().score(problem, response)
+        return Reward(reward.score, metadata={"noise": random.SystemRandom().random()})
+
+
+class NotMonotone(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        reward = super().score(problem, response)
+        digits = reward.parts["digits"]
+        return Reward(digits if digits in (0.0, 1.0) else 1.0 - digits, {"digits": digits})
+
+    def examples(self, problem: Sum) -> dict[str, float]:
+        right = self.answer(problem)
+        halves = {right[:n] + "x" * (len(right) - n): 1 - n / len(right) for n in (1, 2)}
+        return {right: 1.0, "": 0.0} | {k: v for k, v in halves.items() if k != right}
+
+
+class AlwaysZero(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        return Reward(0.0)
+
+
+class AlwaysOne(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        return Reward(1.0)
+
+
+class EmptyEarns(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        return super().score(problem, response) if response else Reward(0.5)
+
+
+class PromptEarns(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        if str(problem[0]) in response and str(problem[1]) in response:
+            return Reward(1.0, metadata={"read": ""})
+        return super().score(problem, response)
+
+
+class SharedMetadata(Adder):
+    _seen: list[str] = []
+
+    def score(self, problem: Sum, response: str) -> Reward:
+        reward = super().score(problem, response)
+        self._seen[:] = [response[:5]]
+        return Reward(reward.score, metadata={"seen": self._seen})
+
+
+class ClockInMetadata(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        reward = super().score(problem, response)
+        return Reward(reward.score, metadata={"seconds": time.perf_counter()})
+
+
+class MetadataType(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        reward = super().score(problem, response)
+        return Reward(reward.score, metadata={"read": response[:9] if reward.score else None})
+
+
+class MetadataNaN(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        return Reward(super().score(problem, response).score, metadata={"value": float("nan")})
+
+
+class MetadataArray(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        return Reward(super().score(problem, response).score, metadata={"value": np.zeros(3)})
+
+
+class Counter(Adder):
+    """Every third response is worth nothing."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+
+    def score(self, problem: Sum, response: str) -> Reward:
+        self._calls += 1
+        reward = super().score(problem, response)
+        return Reward(0.0, metadata=reward.metadata) if self._calls > 60 else reward
+
+
+class MainThreadOnly(Adder):
+    """As graders that use SIGALRM: off the main thread they fail, and everything is worth 0."""
+
+    def score(self, problem: Sum, response: str) -> Reward:
+        if threading.current_thread() is not threading.main_thread():
+            return Reward(0.0)
+        return Reward(float(super().score(problem, response).score or 0.0))
+
+
+class HashReward(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        reward = super().score(problem, response)
+        return Reward(reward.score, metadata={"digest": hash("salted " + response[:3])})
+
+
+class BatchReversed(Adder):
+    def score_batch(self, pairs: Sequence[tuple[Sum, str]]) -> list[Reward]:
+        return super().score_batch(pairs)[::-1]
+
+
+class BatchShort(Adder):
+    def score_batch(self, pairs: Sequence[tuple[Sum, str]]) -> list[Reward]:
+        return super().score_batch(pairs)[1:]
+
+
+class GlobalRandomInScore(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        np.random.rand()  # noqa: NPY002 - the fault
+        return super().score(problem, response)
+
+
+class NoExamples(Adder):
+    def examples(self, problem: Sum) -> dict[str, float]:
+        return {}
+
+
+class ExamplesLast(Adder):
+    def examples(self, problem: Sum) -> dict[str, float]:
+        return {"": 0.0, self.answer(problem): 1.0}
+
+
+class ExamplesWrong(Adder):
+    def examples(self, problem: Sum) -> dict[str, float]:
+        return {self.answer(problem): 1.0, "0": 0.7}
+
+
+class Unpicklable(Adder):
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+# -- several turns --------------------------------------------------------------------------------
+
+
+class GuessNumber(Task[int]):
+    """Guess a number from 0 to 99: "higher" or "lower", five turns. Keeps the contract."""
+
+    chat = False
+    turns = 5
+
+    def sample(self, rng: np.random.Generator) -> int:
+        return int(rng.integers(0, 100))
+
+    def prompt(self, problem: int) -> Prompt:
+        text = f"Guess my number from 0 to 99 (game {problem * 37 % 101}).\n"
+        if self.chat:
+            return [Message(role="system", content="A game."), Message(role="user", content=text)]
+        return text
+
+    def start(self, problem: int) -> Episode:
+        return _Guessing(problem, self.turns)
+
+    def examples(self, problem: int) -> Any:
+        other = (problem + 1) % 100
+        return {str(problem): 1.0, (str(other), str(problem)): 1 - 1 / self.turns, "": 0.0}
+
+
+class _Guessing(Episode):
+    def __init__(self, number: int, turns: int) -> None:
+        self._number, self._turns, self._left = number, turns, turns
+
+    def respond(self, text: str) -> str | Reward:
+        guess = re.fullmatch(r"\s*(\d{1,2})\s*", text, re.ASCII)
+        if guess and int(guess[1]) == self._number:
+            return Reward(self._left / self._turns, metadata={"turns": self._turns - self._left})
+        self._left -= 1
+        if guess is None or self._left == 0:
+            return Reward(0.0, metadata={"turns": self._turns - self._left})
+        return "higher\n" if int(guess[1]) < self._number else "lower\n"
+
+    def cut(self, text: str) -> Reward:
+        return Reward(0.0, metadata={"turns": self._turns - self._left})
+
+
+class GuessNumberChat(GuessNumber):
+    chat = True
+
+
+class NeverEnds(GuessNumber):
+    def start(self, problem: int) -> Episode:
+        return _Endless(problem, 5)
+
+
+class _Endless(_Guessing):
+    def respond(self, text: str) -> str | Reward:
+        answer = super().respond(text)
+        return "again\n" if isinstance(answer, Reward) and answer.score == 0.0 else answer
+
+
+class CountsAcrossEpisodes(GuessNumber):
+    """State leaks from one episode into the next."""
+
+    def __init__(self) -> None:
+        self._started = itertools.count()
+
+    def start(self, problem: int) -> Episode:
+        return _Guessing(problem, 5 + next(self._started) % 2)
+
+
+# -- environments with a fault --------------------------------------------------------------------
+
+
+class WrongTruncated(TokenEnv):
+    def step(self, action: Any) -> Any:
+        obs, reward, _, _, info = super().step(action)
+        return obs, reward, False, True, info
+
+
+class BothFlags(TokenEnv):
+    def step(self, action: Any) -> Any:
+        obs, reward, _, _, info = super().step(action)
+        return obs, reward, True, info["finish_reason"] == "length", info
+
+
+class NumpyFlags(TokenEnv):
+    def step(self, action: Any) -> Any:
+        obs, reward, terminated, truncated, info = super().step(action)
+        return obs, reward, np.bool_(terminated), truncated, info
+
+
+class StepsOn(TokenEnv):
+    def step(self, action: Any) -> Any:
+        episode = self._episode or self.task.start(self._problem)
+        self._episode = episode
+        return super().step(action)
+
+
+class SharedInfo(TokenEnv):
+    _one: dict[str, Any] = {}
+
+    def _info(self, *args: Any) -> dict[str, Any]:
+        self._one.update(super()._info(*args))
+        return self._one
+
+
+class InfoKeyLate(TokenEnv):
+    def reset(self, **kwargs: Any) -> Any:
+        obs, info = super().reset(**kwargs)
+        del info["response"]
+        return obs, info
+
+
+class InfoNone(TokenEnv):
+    def reset(self, **kwargs: Any) -> Any:
+        obs, info = super().reset(**kwargs)
+        return obs, info | {"finish_reason": None}
+
+
+class ClockInInfo(TokenEnv):
+    def step(self, action: Any) -> Any:
+        *rest, info = super().step(action)
+        return (*rest, info | {"metadata": {"seconds": time.perf_counter()}})
+
+
+class DoubleReward(TokenEnv):
+    def step(self, action: Any) -> Any:
+        obs, reward, *rest = super().step(action)
+        return obs, 2.0 * reward, *rest
+
+
+class InfiniteReward(TokenEnv):
+    def step(self, action: Any) -> Any:
+        obs, _, *rest = super().step(action)
+        return obs, float("inf"), *rest
+
+
+class WrapsActions(TokenEnv):
+    """Takes any number for a token."""
+
+    def step(self, action: Any) -> Any:
+        try:
+            ids = [int(t) % self.codec.vocab_size for t in action]
+        except TypeError:
+            ids = []
+        return super().step(ids)
+
+
+class IgnoresSeed(TokenEnv):
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return super().reset(options=options)
+
+
+class SeedsByClock(TokenEnv):
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return super().reset(seed=time.perf_counter_ns() % 2**31, options=options)
+
+
+class IgnoresIndex(TokenEnv):
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return super().reset(seed=seed)
+
+
+class TouchesGlobals(TokenEnv):
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        random.seed(seed)
+        return super().reset(seed=seed, options=options)
+
+
+class WholeContext(TokenEnv):
+    """Gives the whole conversation back, instead of the new tokens."""
+
+    def reset(self, **kwargs: Any) -> Any:
+        obs, info = super().reset(**kwargs)
+        self._context = obs.tolist()
+        return obs, info
+
+    def step(self, action: Any) -> Any:
+        obs, *rest = super().step(action)
+        self._context += [*np.asarray(action).tolist(), *obs.tolist()]
+        return np.array(self._context, dtype=np.int64), *rest
+
+
+class ListObservation(TokenEnv):
+    def step(self, action: Any) -> Any:
+        obs, *rest = super().step(action)
+        return obs.tolist(), *rest
+
+
+class RaisesOnTokens(TokenEnv):
+    def step(self, action: Any) -> Any:
+        bytes(int(t) for t in action)  # special tokens are no bytes
+        return super().step(action)
+
+
+class ReusesBuffer(TokenEnv):
+    _buffer = np.zeros(4096, dtype=np.int64)
+
+    def reset(self, **kwargs: Any) -> Any:
+        obs, info = super().reset(**kwargs)
+        self._buffer[: len(obs)] = obs
+        return self._buffer[: len(obs)], info
