@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
+import subprocess
+import sys
 from typing import Any
 
 import gymnasium as gym
@@ -10,17 +13,98 @@ import numpy as np
 import pytest
 import toys
 
-import mint_envs
+from mint_envs import TokenEnv
 from mint_envs.errors import ContractError, SettingError
-from mint_envs.testing import check_env, check_task
+from mint_envs.testing import HARMLESS, check_env, check_task
+from mint_envs.testing.texts import search
 
 GOOD = [toys.Adder, toys.GoodRows, toys.GuessNumber, toys.GuessNumberChat]
 
-#: The fault, and the rules that must find it; no other rule may.
-TASKS: list[tuple[type, set[str]]] = [
-    (toys.GlobalRandom, {"global random state", "problem"}),
-]
-ENVS: list[tuple[type, set[str]]] = []
+#: Each fault of a task, and the rules that find it; no other rule may complain of it.
+TASKS: dict[type, set[str]] = {
+    toys.GlobalRandom: {"global random state", "problem"},
+    toys.GlobalNumpy: {"global random state", "problem"},
+    toys.SeedsGlobals: {"global random state"},
+    toys.ReadsGlobals: {"problem"},
+    toys.ClockProblem: {"problem"},
+    toys.HashProblem: {"another process"},
+    toys.SetOrderProblem: {"another process"},
+    toys.ProcessProblem: {"another process"},
+    toys.SampleRaises: {"problem"},
+    toys.QuestionApart: {"question and answer"},
+    toys.BadPrompt: {"prompt"},
+    toys.StopIsText: {"prompt"},
+    toys.NoIndexError: {"index"},
+    toys.RewardTwo: {"range"},
+    toys.RewardTwoForced: {"range"},
+    toys.RewardNaN: {"range"},
+    toys.RewardIsFloat: {"reward"},
+    toys.RaisesOnText: {"any text"},
+    toys.RaisesOnDigits: {"any text"},
+    toys.RaisesOnDepth: {"any text"},
+    toys.RaisesOnSurrogate: {"any text"},
+    toys.RaisesRarely: {"any text"},
+    toys.Exits: {"any text"},
+    toys.NarrowParser: {"narrow parser"},
+    toys.RandomCredit: {"determinism"},
+    toys.RandomAlways: {"determinism"},
+    toys.NotMonotone: {"monotone partial credit"},
+    toys.AlwaysZero: {"examples"},
+    toys.AlwaysOne: {"examples", "gameable"},
+    toys.EmptyEarns: {"examples"},
+    toys.PromptEarns: {"gameable"},
+    toys.SharedMetadata: {"shared metadata"},
+    toys.ClockInMetadata: {"determinism"},
+    toys.MetadataType: {"metadata type"},
+    toys.MetadataNaN: {"metadata"},
+    toys.MetadataArray: {"metadata"},
+    toys.Counter: {"determinism", "examples"},
+    toys.MainThreadOnly: {"determinism"},
+    toys.HashReward: {"determinism"},
+    toys.BatchReversed: {"determinism"},
+    toys.BatchShort: {"determinism"},
+    toys.GlobalRandomInScore: {"global random state"},
+    toys.NoExamples: {"examples"},
+    toys.ExamplesLast: {"examples"},
+    toys.ExamplesWrong: {"examples"},
+    toys.Unpicklable: {"pickling"},
+    toys.NeverEnds: {"reward"},
+    toys.CutReturnsText: {"any text"},
+    toys.SecondTurnRaises: {"any text"},
+    toys.CountsAcrossEpisodes: {"determinism", "examples"},
+}
+
+GYMNASIUM = "Gymnasium's check_env"
+
+#: The same for environments.
+ENVS: dict[type, set[str]] = {
+    toys.WrongTruncated: {"flags", GYMNASIUM},
+    toys.BothFlags: {"flags"},
+    toys.NumpyFlags: {"flags"},
+    toys.StepsOn: {"step after the end"},
+    toys.SharedInfo: {"shared info", GYMNASIUM},
+    toys.InfoKeyLate: {"info"},
+    toys.InfoNone: {"info"},
+    toys.ClockInInfo: {"determinism", GYMNASIUM},
+    toys.DoubleReward: {"range"},
+    toys.InfiniteReward: {"reward", "any tokens", "range", GYMNASIUM},
+    toys.WrapsActions: {"out-of-space action"},
+    toys.IgnoresSeed: {"seed"},
+    toys.SeedsByClock: {"seed", "determinism", "group", GYMNASIUM},
+    toys.IgnoresIndex: {"index"},
+    toys.TouchesGlobals: {"global random state"},
+    toys.WholeContext: {"append-only"},
+    toys.ListObservation: {"observation"},
+    toys.ReusesBuffer: {GYMNASIUM},
+}
+
+
+def findings_of(call: Any) -> dict[str, str]:
+    """Return what the kit finds, by rule; each finding is one line of the message."""
+    with pytest.raises(ContractError) as caught:
+        call()
+    assert len(str(caught.value).splitlines()) == 1 + len(caught.value.findings)
+    return {finding.check: str(finding) for finding in caught.value.findings}
 
 
 @pytest.mark.parametrize("task", GOOD)
@@ -28,16 +112,148 @@ def test_a_good_task_passes(task: Any) -> None:
     report = check_task(task(), problems=4, max_examples=60)
     assert report.cases["reward"] > 40
     assert report.cases["another process"] == 4
+    assert "keeps the contract" in str(report)
 
 
-def findings_of(call: Any) -> dict[str, str]:
-    with pytest.raises(ContractError) as caught:
-        call()
-    assert len(str(caught.value).splitlines()) == 1 + len(caught.value.findings)
-    return {finding.check: str(finding) for finding in caught.value.findings}
+@pytest.mark.parametrize("task", GOOD)
+def test_a_good_environment_passes(task: Any) -> None:
+    report = check_env(TokenEnv(task()), problems=3, max_examples=60)
+    assert report.cases["any tokens"] >= 60
+    assert report.cases["another process"] == 3
 
 
-@pytest.mark.parametrize(("task", "rules"), TASKS, ids=lambda v: getattr(v, "__name__", ""))
-def test_a_fault_of_a_task_is_found(task: Any, rules: set[str]) -> None:
-    found = findings_of(lambda: check_task(task(), problems=4, max_examples=60))
-    assert set(found) == rules, found
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.__name__)
+def test_a_fault_of_a_task_is_found(task: Any) -> None:
+    found = findings_of(lambda: check_task(task(), problems=4, max_examples=150))
+    assert set(found) == TASKS[task], found
+
+
+@pytest.mark.parametrize("env", ENVS, ids=lambda env: env.__name__)
+def test_a_fault_of_an_environment_is_found(env: Any) -> None:
+    task = toys.GuessNumber() if env is toys.WholeContext else toys.Adder()
+    check = lambda: check_env(env(task), problems=3, max_examples=40, other_process=False)  # noqa: E731
+    found = findings_of(check)
+    assert set(found) == ENVS[env], found
+
+
+def test_an_exception_on_tokens_is_found() -> None:
+    found = findings_of(lambda: check_env(toys.RaisesOnTokens(toys.Adder()), max_examples=40))
+    assert "the tokens [258] lead to ValueError" in found["any tokens"]  # shrunk to one token
+
+
+def test_findings_show_the_input_and_what_to_do() -> None:
+    found = findings_of(lambda: check_task(toys.NarrowParser(), problems=1))
+    line = found["narrow parser"]
+    assert re.search(r"with a space before, the response ' \d+' earns 0.0 instead of 1.0", line)
+    assert "Strip the response" in line
+
+
+def test_all_findings_are_listed_at_once() -> None:
+    class Both(toys.EmptyEarns, toys.StopIsText):
+        pass
+
+    found = findings_of(lambda: check_task(Both(), problems=2, other_process=False))
+    assert {"prompt", "examples"} <= set(found)
+
+
+def test_a_rare_fault_is_searched_for_and_shrunk() -> None:
+    found = findings_of(lambda: check_task(toys.RaisesRarely(), max_examples=300))
+    assert "'0#'" in found["any text"]
+
+
+def test_the_search_shrinks_each_kind_of_fault() -> None:
+    from hypothesis import strategies as st
+
+    def faults_of(number: int) -> set[str]:
+        return {name for name, least in {"big": 100, "huge": 1000}.items() if number >= least}
+
+    assert search(st.integers(0, 10_000), faults_of, 200) == [100, 1000]
+
+
+def test_solve_finds_a_question_that_is_not_its_answers() -> None:
+    """The published demonstration's fault, found on the first problem."""
+
+    def solve(prompt: str) -> str:
+        return f"{sum(map(int, re.findall(r'[0-9]+', prompt))):02d}"
+
+    found = findings_of(lambda: check_task(toys.LargeQuestionApart(), problems=3, solve=solve))
+    assert "solved from the prompt" in found["question and answer"]
+    report = check_task(toys.Adder(), problems=3, solve=solve)
+    assert "solved from the prompt" not in report.skipped
+
+
+def test_harmless_rewritings_are_a_choice() -> None:
+    check_task(toys.NarrowParser(), problems=2, harmless={}, max_examples=20)
+    assert "a trailing newline" in HARMLESS
+
+
+def test_the_kit_leaves_global_random_state_alone() -> None:
+    random.seed(5)
+    np.random.seed(5)  # noqa: NPY002 - the state that is compared
+    before = random.getstate(), np.random.get_state()[1].tobytes()  # noqa: NPY002
+    check_env("mint/Math-v0", problems=2, max_examples=20, other_process=False)
+    assert before == (random.getstate(), np.random.get_state()[1].tobytes())  # noqa: NPY002
+
+
+def test_the_kit_gives_the_same_verdict_twice() -> None:
+    runs = [
+        findings_of(lambda: check_task(toys.RaisesRarely(), max_examples=300)) for _ in range(2)
+    ]
+    assert runs[0] == runs[1]
+
+
+def test_an_environment_of_another_library() -> None:
+    report = check_env("CartPole-v1", problems=2)
+    assert report.cases[GYMNASIUM] == 1
+    assert "the contract of tokens and info" in report.skipped
+
+
+class _Stranger(gym.Env[Any, Any]):
+    """Another library's environment, with faults."""
+
+    observation_space = gym.spaces.Discrete(10)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return int(self.np_random.integers(10)), {}
+
+    def step(self, action: Any) -> Any:
+        return 0, random.random(), True, False, {}
+
+
+def test_a_fault_of_another_librarys_environment() -> None:
+    found = findings_of(lambda: check_env(_Stranger()))
+    assert {"global random state", "determinism"} <= set(found)
+
+
+def test_settings_go_with_an_id() -> None:
+    assert check_env("mint/Math-v0", digits=1, max_examples=10, other_process=False)
+    with pytest.raises(SettingError, match=r"\['digits'\] are for an id"):
+        check_env(TokenEnv(toys.Adder()), digits=1)
+
+
+def test_a_nondeterministic_task_is_not_asked_for_determinism() -> None:
+    class Judged(toys.RandomAlways):
+        nondeterministic = True
+
+    report = check_task(Judged(), problems=2, max_examples=10, other_process=False)
+    assert "determinism" in report.skipped
+
+
+def test_a_task_of_a_script_can_be_checked() -> None:
+    """A class in __main__ cannot be found by another process: the kit says so and goes on."""
+    script = (
+        "import toys\n"
+        "from mint_envs.testing import check_task\n"
+        "class Mine(toys.Adder): pass\n"
+        "print(check_task(Mine(), problems=2, max_examples=10))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{script}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "not checked: another process: the task is in __main__" in done.stdout

@@ -81,13 +81,13 @@ class ClockProblem(Adder):
 
 class HashProblem(Adder):
     def sample(self, rng: np.random.Generator) -> Sum:
-        return int(rng.integers(10, 100)), 10 + hash("salted in every process") % 90
+        return int(rng.integers(10, 100)), 10 + hash("salted in every process") % 10**9
 
 
 class SetOrderProblem(Adder):
     def sample(self, rng: np.random.Generator) -> Sum:
         names = list({f"name {i}" for i in range(90)})
-        return int(rng.integers(10, 100)), 10 + int(names[0].split()[1])
+        return int(rng.integers(10, 100)), 10 + int("".join(name[5:] for name in names[:8]))
 
 
 class ProcessProblem(Adder):
@@ -103,14 +103,22 @@ class SampleRaises(Adder):
 class QuestionApart(Adder):
     """The fault of a published demonstration: the question's numbers are not the answer's."""
 
+    largest = 10
+
     def sample(self, rng: np.random.Generator) -> Any:
-        return tuple(int(rng.integers(0, 10)) for _ in range(4))
+        return tuple(int(rng.integers(0, self.largest)) for _ in range(4))
 
     def prompt(self, problem: Any) -> Prompt:
         return f"{problem[2]} + {problem[3]} ="
 
     def answer(self, problem: Any) -> str:
         return f"{problem[0] + problem[1]:02d}"
+
+
+class LargeQuestionApart(QuestionApart):
+    """No question comes back in a lifetime."""
+
+    largest = 10**9
 
 
 class BadPrompt(Adder):
@@ -142,6 +150,9 @@ class GoodRows(NoIndexError):
 class RewardTwo(Adder):
     def score(self, problem: Sum, response: str) -> Reward:
         return Reward(2.0 * (response.strip() == self.answer(problem)))
+
+    def examples(self, problem: Sum) -> dict[str, float]:
+        return {self.answer(problem): 1.0}
 
 
 class RewardTwoForced(Adder):
@@ -251,11 +262,17 @@ class NotMonotone(Adder):
 
 
 class AlwaysZero(Adder):
+    def examples(self, problem: Sum) -> dict[str, float]:
+        return {self.answer(problem): 1.0}
+
     def score(self, problem: Sum, response: str) -> Reward:
         return Reward(0.0)
 
 
 class AlwaysOne(Adder):
+    def examples(self, problem: Sum) -> dict[str, float]:
+        return {self.answer(problem): 1.0}
+
     def score(self, problem: Sum, response: str) -> Reward:
         return Reward(1.0)
 
@@ -432,6 +449,28 @@ class CountsAcrossEpisodes(GuessNumber):
 
     def start(self, problem: int) -> Episode:
         return _Guessing(problem, 5 + next(self._started) % 2)
+
+
+class CutReturnsText(GuessNumber):
+    def start(self, problem: int) -> Episode:
+        return _CutText(problem, 5)
+
+
+class _CutText(_Guessing):
+    def cut(self, text: str) -> Any:
+        return "go on"
+
+
+class SecondTurnRaises(GuessNumber):
+    def start(self, problem: int) -> Episode:
+        return _Brittle(problem, 5)
+
+
+class _Brittle(_Guessing):
+    def respond(self, text: str) -> str | Reward:
+        if self._left < self._turns and text.startswith("\ufeff"):
+            raise ValueError("byte order mark")
+        return super().respond(text)
 
 
 # -- environments with a fault --------------------------------------------------------------------

@@ -68,9 +68,8 @@ def check_env(
         _EnvCheck(core, findings, problems, max_examples).run()
         if isinstance(core, TokenEnv):
             TokenEnvCheck(core, findings, problems).run()
-            TaskCheck(
-                core.task, findings, problems, max_examples, solve, other_process=other_process
-            ).run()
+            check = TaskCheck(core.task, findings, problems, max_examples)
+            check.run(solve, other_process=other_process)
         else:
             findings.skipped["the contract of tokens and info"] = "it is not a TokenEnv"
         if isinstance(id_or_env, str) and isinstance(core, TokenEnv):

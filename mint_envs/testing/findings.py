@@ -20,7 +20,7 @@ class Finding:
     advice: str  # what to do about it
 
     def __str__(self) -> str:
-        return f"{self.check}: {self.fault}. {self.advice}"
+        return f"{self.check}: {self.fault.rstrip('.')}. {self.advice}."
 
 
 @dataclass(frozen=True, slots=True)

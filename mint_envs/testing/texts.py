@@ -66,6 +66,12 @@ HARMLESS: dict[str, Callable[[str], str]] = {
     "CRLF line ends": lambda text: text.replace("\r\n", "\n").replace("\n", "\r\n") + "\r\n",
 }
 
+
+def near_misses(text: str) -> list[str]:
+    """Return texts that are nearly ``text``: what partial credit is for."""
+    return [text[:-1], f"{text[:-1]}x", text[:1], text[1:], f"{text}x", text + text]
+
+
 _PUNCTUATION = "()[]{}<>\\$%#=+-*/^_.,:;!?'\"`|&~@ \n\t0123456789eE"
 
 

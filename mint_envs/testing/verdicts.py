@@ -19,8 +19,9 @@ _LONGEST_EPISODE = 1000  # turns
 _COMPARED = 60  # different parts of rewards to one problem that are compared with one another
 
 _NO_RAISE = "Any string gets a Reward: return Reward(0.0) for what cannot be read"
+_A_REWARD = "Every episode ends with a mint_envs.Reward: return Reward(score)"
 _IN_RANGE = "Keep scores and parts in [0, 1]"
-_OWN_RNG = "Draw from the rng given to sample(); leave random and numpy.random alone"
+OWN_RNG = "Draw from the rng given to sample(); leave random and numpy.random alone"
 _PLAIN = "Metadata holds plain JSON values: str, int, finite float, bool, list, dict"
 _RISING = "More that is right must never earn less: make the score rise with its parts"
 
@@ -30,24 +31,29 @@ def turns_of(key: Any) -> Turns:
     return (key,) if isinstance(key, str) else tuple(key)
 
 
+class NoVerdict(Exception):
+    """There is no Reward where one is due."""
+
+
 def finish(task: Task[Any], problem: Any, turns: Turns) -> Reward:
     """Play ``turns``, then "" until the episode is over; return its reward.
 
     Raises:
-        TypeError: the verdict is no Reward, or there is none after 1000 turns.
+        NoVerdict: the verdict is no Reward, or there is none after 1000 turns.
     """
-    answer: Any = None
     if task.single_turn:
-        answer = task.score(problem, turns[0])
-    else:
-        episode = task.start(problem)
-        for text in turns + ("",) * _LONGEST_EPISODE:
-            answer = episode.respond(text)
-            if isinstance(answer, Reward):
-                break
-    if isinstance(answer, Reward):
-        return answer
-    raise TypeError(f"the verdict is a {type(answer).__name__}, not a mint_envs.Reward")
+        answer: Any = task.score(problem, turns[0])
+        if isinstance(answer, Reward):
+            return answer
+        raise NoVerdict(f"gets {answer!r}, a {type(answer).__name__}")
+    episode = task.start(problem)
+    for text in turns + ("",) * _LONGEST_EPISODE:
+        answer = episode.respond(text)
+        if isinstance(answer, Reward):
+            return answer
+        if not isinstance(answer, str | list | tuple):
+            raise NoVerdict(f"gets {answer!r}, a {type(answer).__name__}")
+    raise NoVerdict(f"and then {_LONGEST_EPISODE} empty ones do not end the episode")
 
 
 def outcome(task: Task[Any], problem: Any, turns: Turns) -> Reward | str:
@@ -73,16 +79,18 @@ def plain(value: Any) -> str:
 
 
 def reward_print(result: Reward | str) -> str:
-    """Return all of a reward as text."""
+    """Return all that a response gets as text, which goes on from its name."""
     if not isinstance(result, Reward):
         return str(result)
-    return plain([result.score, dict(result.parts), dict(result.metadata)])
+    parts, metadata = plain(dict(result.parts)), plain(dict(result.metadata))
+    return f"earns {result.score} with parts {parts} and metadata {metadata}"
 
 
 def problem_print(task: Task[Any], problem: Any) -> str:
     """Return what can be seen of a problem as text."""
     examples = [[list(turns_of(key)), value] for key, value in task.examples(problem).items()]
-    return plain([task.prompt(problem), task.problem_id(problem), examples])
+    prompt, name = plain(task.prompt(problem)), task.problem_id(problem)
+    return f"the prompt {prompt} (id {name}, examples {plain(examples)})"
 
 
 def replay(
@@ -133,12 +141,14 @@ class Judge:
             reward = finish(self._task, problem, turns)
         except RewardError as error:
             return None, [("range", f"{said(turns)} gets: {error}", _IN_RANGE)]
+        except NoVerdict as error:
+            return None, [("reward", f"{said(turns)} {error}", _A_REWARD)]
         except (Exception, SystemExit) as error:
             return None, [("any text", f"{said(turns)} raises {named(error)}", _NO_RAISE)]
         faults = [*_range_faults(reward, turns), *self._metadata_faults(reward, turns)]
         if watch.touched():
             fault = f"scoring {said(turns)} changes it"
-            faults.append(("global random state", fault, _OWN_RNG))
+            faults.append(("global random state", fault, OWN_RNG))
         if faults:
             return None, faults
         if reward.score is not None:
