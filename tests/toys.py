@@ -249,6 +249,12 @@ class RandomAlways(Adder):
         return Reward(reward.score, metadata={"noise": random.SystemRandom().random()})
 
 
+class Judged(RandomAlways):
+    """Says so itself."""
+
+    nondeterministic = True
+
+
 class NotMonotone(Adder):
     def score(self, problem: Sum, response: str) -> Reward:
         reward = super().score(problem, response)
