@@ -139,12 +139,12 @@ class TokenEnvCheck:
 
     def _finish_reason(self, what: str, ended: bool, info: dict[str, Any]) -> None:
         stopped = any(mark in info.get("response", "") for mark in self.env.task.stop)
-        expected = "stop" if ended or stopped else "length"
+        knows = self.env.codec.stop_tokens or self.env.task.stop
+        expected = "stop" if ended or stopped or not knows else "length"
         given = info.get("finish_reason")
         fault = f"{what} gives finish_reason={given!r}, not {expected!r}"
         advice = "'length' is for a response without a stop token or stop string"
-        good = given == expected or self.env.codec.eos_token_id is None
-        self.findings.expect(good, "finish_reason", fault, advice)
+        self.findings.expect(given == expected, "finish_reason", fault, advice)
 
     def _observation(self, what: str, start: list[int], obs: Any) -> None:
         """The observation holds new tokens only."""
