@@ -18,7 +18,11 @@ from .errors import TokenizerError
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """The least a tokenizer must have. Any such object does, Hugging Face's included."""
+    """The least a tokenizer must have. Any such object does, Hugging Face's included.
+
+    Also used where there: ``apply_chat_template`` (without it chats are framed as ``User: ...``),
+    and ``special_tokens``, the texts that become one id, which users and tools must not forge.
+    """
 
     eos_token_id: int | None
     vocab_size: int
@@ -348,11 +352,15 @@ def _special_tokens(tokenizer: Any) -> dict[str, int]:
 
     Added tokens that are plain text (runs of spaces, say) are not among them.
     """
-    found = dict(getattr(tokenizer, "_ids", {})) if isinstance(tokenizer, ByteTokenizer) else {}
+    found: dict[str, int] = {}
     for i, token in (getattr(tokenizer, "added_tokens_decoder", None) or {}).items():
         text = str(token.content)
         if token.special or re.fullmatch(r"<.+>|\[.+\]", text):
             found[text] = int(i)
+    if not hasattr(tokenizer, "all_special_ids"):  # not Hugging Face's
+        for text in getattr(tokenizer, "special_tokens", ()):
+            ids = tokenizer.encode(text)
+            found |= {text: int(ids[0])} if len(ids) == 1 else {}
     return dict(sorted(found.items(), key=lambda item: -len(item[0])))
 
 

@@ -9,7 +9,7 @@ all of it or by ``options={"reset_mask": bool array}``), and scoring goes throug
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         tokenizer, render_mode: as for ``TokenEnv``.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata = {
         **TokenEnv.metadata,
         "autoreset_mode": AutoresetMode.DISABLED,
     }
@@ -95,7 +95,7 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         self._over &= ~mask
         return tuple(observations), _stack(infos)
 
-    def step(self, actions: Sequence[Any]) -> tuple[Batch, Floats, Bools, Bools, dict[str, Any]]:  # type: ignore[override]
+    def step(self, actions: Sequence[Any]) -> tuple[Batch, Floats, Bools, Bools, dict[str, Any]]:
         """Step every environment.
 
         Raises:
@@ -128,7 +128,7 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
                 f"reset_mask must be a boolean array of shape ({self.num_envs},), "
                 f"got dtype {mask.dtype} and shape {mask.shape}"
             )
-        return mask
+        return np.array(mask, dtype=np.bool_)
 
     def _each(self, value: Any, name: str, step: int) -> list[Any]:
         """Spread one value over the environments, or check that there is one for each."""
@@ -147,13 +147,23 @@ def _stack(infos: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
     keys = next((list(info) for info in infos if info is not None), [])
     stacked: dict[str, Any] = {}
     for key in keys:
-        values = [None if info is None else info[key] for info in infos]
-        kinds = {type(value) for value in values}
-        column = np.empty(len(infos), dtype=kinds.pop() if kinds in ({float}, {bool}) else object)
-        for i, value in enumerate(values):
-            column[i] = value
+        column = np.zeros(len(infos), dtype=_COLUMNS.get(key, object))
+        column[present] = _objects([info[key] for info in infos if info is not None])
+        if column.dtype == object:
+            column[~present] = None
         stacked[key], stacked[f"_{key}"] = column, present.copy()
     return stacked
+
+
+def _objects(values: list[Any]) -> npt.NDArray[Any]:
+    """Return an array of just these objects (NumPy would make a dimension of lists)."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+#: Keys of ``info`` that become arrays of numbers; all others hold objects.
+_COLUMNS: dict[str, Any] = {"score": np.float64, "scored": np.bool_}
 
 
 # -- Gymnasium's own AsyncVectorEnv, with its default of shared memory ---------------------------
@@ -162,15 +172,21 @@ def _stack(infos: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
 # when it is copied.
 
 
-class _SharedTokens:
-    """Token sequences in shared memory; a (deep) copy of it is a tuple of arrays."""
+class _SharedTokens(Sequence[Tokens]):
+    """Token sequences in shared memory, read when asked for; a (deep) copy is a tuple of arrays."""
 
     def __init__(self, buffers: Sequence[Any]) -> None:
         self._buffers = buffers
 
+    def __len__(self) -> int:
+        return len(self._buffers)
+
+    def __getitem__(self, i: Any) -> Any:
+        array = np.frombuffer(self._buffers[i].get_obj(), dtype=np.int64)
+        return array[1 : 1 + int(array[0])].copy()
+
     def __deepcopy__(self, memo: Any) -> Batch:
-        arrays = [np.frombuffer(buffer.get_obj(), dtype=np.int64) for buffer in self._buffers]
-        return tuple(array[1 : 1 + int(array[0])].copy() for array in arrays)
+        return tuple(self)
 
 
 #: Tokens an observation may hold in shared memory; untouched pages cost nothing.

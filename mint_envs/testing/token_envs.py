@@ -198,7 +198,7 @@ class TokenEnvCheck:
             (3, "3"),
         ]:
             self._reset(seed=0)
-            message = _raised(lambda: self._step(action), ValueError)  # type: ignore[arg-type]  # noqa: B023
+            message = _raised(lambda: self._step(action), ValueError)  # noqa: B023
             fault = f"step({action!r}) raises no ValueError with the value in it"
             self.findings.expect(value in message, "out-of-space action", fault, advice)
             still = _raised(lambda: self._step(self._tokens("1", True)), ResetNeeded) == ""
