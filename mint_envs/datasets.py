@@ -9,22 +9,17 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import socket
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from .errors import DatasetError
+from .hub import offline_if_unreachable
 
 Row = Mapping[str, Any]
 
 _FILES = (".jsonl", ".jsonl.gz", ".json", ".parquet")
-
-_PREFLIGHT_SECONDS = 3.0
 
 #: One problem in this many is held out when a set without splits of its own is split.
 HELD_OUT = 10
@@ -146,7 +141,7 @@ def _hub_rows(name: str, split: str) -> list[Row]:
         ) from error
     repository, _, config = name.partition(":")
     try:
-        with _offline_if_unreachable() as unreachable:
+        with offline_if_unreachable() as unreachable:
             rows = list(datasets.load_dataset(repository, config or None, split=split))
     except Exception as error:  # the hub's client raises many kinds; all mean the same to a user
         why = f"{unreachable} cannot be reached" if unreachable else _first_line(error)
@@ -157,34 +152,6 @@ def _hub_rows(name: str, split: str) -> list[Row]:
     if not rows:
         raise DatasetError(f"split {split!r} of dataset={name!r} is empty")
     return rows
-
-
-@contextmanager
-def _offline_if_unreachable() -> Iterator[str]:
-    """Make the hub's client look into its cache only if its host cannot be reached.
-
-    By itself it tries for half a minute. Yields the name of the host, or "" if that answers.
-    """
-    import datasets
-    import huggingface_hub.constants as hub
-
-    host = urlsplit(hub.ENDPOINT).hostname or ""
-    if hub.HF_HUB_OFFLINE or "https" in getproxies() or _reachable(host):
-        yield ""
-        return
-    hub.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
-    try:
-        yield host
-    finally:
-        hub.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = False
-
-
-def _reachable(host: str) -> bool:
-    try:
-        socket.create_connection((host, 443), timeout=_PREFLIGHT_SECONDS).close()
-    except OSError:
-        return False
-    return True
 
 
 def _first_line(error: Exception) -> str:

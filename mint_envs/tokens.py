@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from .core import Message, Prompt
 from .errors import TokenizerError
+from .hub import offline_if_unreachable
 
 
 @runtime_checkable
@@ -323,13 +325,22 @@ def _from_pretrained(name: str) -> Any:
         raise TokenizerError(
             f"tokenizer={name!r} needs transformers: pip install 'mint-envs[local]'"
         ) from error
+    unreachable = ""
     try:
-        return AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError) as error:
+        if Path(name).exists():
+            return AutoTokenizer.from_pretrained(name)
+        with offline_if_unreachable() as unreachable:
+            return AutoTokenizer.from_pretrained(name)
+    except Exception as error:  # many kinds, down to those of the parsers of its files
+        why = f"{unreachable} cannot be reached" if unreachable else _first_line(error)
         raise TokenizerError(
-            f"tokenizer={name!r} cannot be loaded ({str(error).splitlines()[0]}). "
+            f"tokenizer={name!r} cannot be loaded: {why}. "
             "Give a folder that holds a tokenizer, or a model name that this machine can reach."
         ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _known_ids(tokenizer: Any) -> int:
