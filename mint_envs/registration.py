@@ -134,10 +134,12 @@ def make_task(task: Any, settings: dict[str, Any]) -> Task[Any]:
         SettingError: a setting is unknown, missing or of the wrong type.
     """
     cls = _resolve(task)
+    if not (inspect.isclass(cls) or inspect.isroutine(cls)):
+        raise SettingError(f"task={task!r} is {cls!r}, not a mint_envs.Task class")
     _check_settings(cls.__name__, cls, settings)
     built = cls(**settings)
     if not isinstance(built, Task):
-        raise SettingError(f"{cls!r} makes a {type(built).__name__}, not a mint_envs.Task")
+        raise SettingError(f"task={task!r} makes a {type(built).__name__}, not a mint_envs.Task")
     return built
 
 

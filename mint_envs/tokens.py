@@ -319,6 +319,9 @@ def _load(tokenizer: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def _from_pretrained(name: str) -> Any:
+    folder = Path(name).expanduser().is_dir()
+    if not folder and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
+        raise TokenizerError(f"tokenizer={name!r}: there is no such folder (from {Path.cwd()})")
     try:
         from transformers import AutoTokenizer
     except ImportError as error:
@@ -327,8 +330,8 @@ def _from_pretrained(name: str) -> Any:
         ) from error
     unreachable = ""
     try:
-        if Path(name).exists():
-            return AutoTokenizer.from_pretrained(name)
+        if folder:
+            return AutoTokenizer.from_pretrained(Path(name).expanduser())
         with offline_if_unreachable() as unreachable:
             return AutoTokenizer.from_pretrained(name)
     except Exception as error:  # many kinds, down to those of the parsers of its files

@@ -136,9 +136,11 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
             return [None] * self.num_envs
         if isinstance(value, int | np.integer):
             return [int(value) + step * i for i in range(self.num_envs)]
+        if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
+            raise SettingError(f"{name}={value!r} must be a whole number, or one for each")
         if len(value) != self.num_envs:
             raise SettingError(f"{name} has {len(value)} values for {self.num_envs} environments")
-        return [None if v is None else int(v) for v in value]
+        return [int(v) if isinstance(v, np.integer) else v for v in value]
 
 
 def _stack(infos: Sequence[dict[str, Any] | None]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -323,7 +324,8 @@ def test_ids_of_a_padded_vocabulary_decode_to_nothing() -> None:
 @pytest.mark.parametrize(
     ("tokenizer", "message"),
     [
-        ("/no/such/folder", "cannot be loaded"),
+        ("/no/such/folder", "there is no such folder"),
+        ("no/such/folder", "there is no such folder"),
         (object(), "lacks encode, decode, eos_token_id, vocab_size"),
         (3, "lacks encode"),
     ],
@@ -337,3 +339,25 @@ def test_a_wrong_tokenizer_is_named(tokenizer: Any, message: str) -> None:
 @given(st.lists(st.integers(0, 1023)))
 def test_any_ids_decode_with_a_hugging_face_tokenizer(ids: list[int]) -> None:
     assert isinstance(Codec(small_tokenizer("llama3")).response_text(ids)[0], str)
+
+
+def test_a_tokenizer_comes_from_a_folder(tmp_path: Any) -> None:
+    small_tokenizer("chatml").save_pretrained(tmp_path)
+    env = TokenEnv(Talk(["on"]), str(tmp_path))
+    context, _ = play(env, [said(env, "1")])
+    assert context == play(TokenEnv(Talk(["on"]), small_tokenizer("chatml")), [said(env, "1")])[0]
+    (tmp_path / "tokenizer.json").write_text("{broken")
+    Codec.__init__.__globals__["_from_pretrained"].cache_clear()
+    with pytest.raises(TokenizerError, match="cannot be loaded") as caught:
+        Codec(str(tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_name_fails_fast_without_a_network(monkeypatch: Any) -> None:
+    monkeypatch.setattr("mint_envs.hub._reachable", lambda host: False)
+    for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    start = time.perf_counter()
+    with pytest.raises(TokenizerError, match=r"cannot be loaded: \S+ cannot be reached"):
+        Codec("no-such-org/no-such-model")
+    assert time.perf_counter() - start < 20  # the hub's client alone tries for 48 seconds
