@@ -91,6 +91,11 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         """The problem of the running (or just ended) episode."""
         return self._problem
 
+    @property
+    def running(self) -> bool:
+        """True between ``reset`` and the end of the episode."""
+        return self._episode is not None
+
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Tokens, dict[str, Any]]:

@@ -64,7 +64,6 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         self.single_action_space = self.envs[0].action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._over = np.ones(num_envs, dtype=np.bool_)
 
     def reset(
         self,
@@ -92,7 +91,6 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
             observations[i], infos[i] = self.envs[i].reset(
                 seed=seeds[i], options={**options, **chosen}
             )
-        self._over &= ~mask
         return tuple(observations), _stack(infos)
 
     def step(self, actions: Sequence[Any]) -> tuple[Batch, Floats, Bools, Bools, dict[str, Any]]:
@@ -104,16 +102,21 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         """
         if len(actions) != self.num_envs:
             raise ValueError(f"got {len(actions)} actions for {self.num_envs} environments")
-        if self._over.any():
+        over = [i for i, env in enumerate(self.envs) if not env.running]
+        if over:
             raise ResetNeeded(
-                f"Episode {int(np.flatnonzero(self._over)[0])} is over: call "
+                f"No episode is running in environment {over[0]}: call "
                 'reset(options={"reset_mask": terminated | truncated}), or reset() for all.'
             )
         results = step_many(self.envs, actions)
         observations, rewards, terminated, truncated, infos = zip(*results, strict=True)
-        ended, cut = np.array(terminated), np.array(truncated)
-        self._over = ended | cut
-        return tuple(observations), np.array(rewards), ended, cut, _stack(infos)
+        return (
+            tuple(observations),
+            np.array(rewards),
+            np.array(terminated),
+            np.array(truncated),
+            _stack(infos),
+        )
 
     def render(self) -> tuple[str | None, ...]:  # type: ignore[override]
         """Return the transcript of each environment, in ``"ansi"`` mode."""

@@ -154,11 +154,7 @@ def test_a_cut_turn_of_many_runs_nothing_and_truncates() -> None:
 
 
 def test_an_unmeasured_reward_is_not_zero() -> None:
-    class Down(toys.Adder):
-        def score(self, problem: Any, response: str) -> Reward:
-            return Reward(None, metadata={"error": "sandbox is down"})
-
-    env = TokenEnv(Down())
+    env = TokenEnv(toys.Down())
     env.reset(seed=0)
     _, reward, terminated, _, info = step_text(env, "1")
     assert (reward, info["scored"], info["score"], terminated) == (0.0, False, 0.0, True)

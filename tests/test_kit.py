@@ -48,6 +48,7 @@ TASKS: dict[type, set[str]] = {
     toys.NarrowParser: {"narrow parser"},
     toys.RandomCredit: {"determinism"},
     toys.RandomAlways: {"determinism"},
+    toys.Down: {"unmeasured"},
     toys.NotMonotone: {"monotone partial credit"},
     toys.AlwaysZero: {"examples"},
     toys.AlwaysOne: {"examples", "gameable"},

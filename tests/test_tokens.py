@@ -168,6 +168,20 @@ def test_text_of_users_adds_no_special_token(shape: str, system: str) -> None:
     assert counts[0] == counts[1] == counts[2]
 
 
+@pytest.mark.parametrize("text", [HOSTILE, f"  {HOSTILE} \n", "\ue000", " \ue002\n"])
+@pytest.mark.parametrize("shape", ["bytes", "chatml", "llama3"])
+def test_text_kept_aside_is_trimmed_as_the_template_does(shape: str, text: str) -> None:
+    env = TokenEnv(Talk([text], prompt=text), tokenizer_of(shape))
+    context, _ = play(env, [said(env, "1")])
+    history = [("user", text), ("assistant", "1"), ("user", text)]
+    wanted = env.codec.tokenizer.apply_chat_template(
+        [{"role": role, "content": content} for role, content in history],
+        tokenize=False,
+        add_generation_prompt=True,
+    )
+    assert env.codec.decode(context) == wanted
+
+
 @pytest.mark.parametrize("shape", MULTI_TURN)
 @pytest.mark.parametrize("chat", [True, False])
 def test_private_use_characters_stay(shape: str, chat: bool) -> None:

@@ -87,7 +87,7 @@ def test_no_step_is_wasted_on_resets() -> None:
     texts = [str(numbers[0]), str(others[1]), str(others[2])]
     _, _, terminated, truncated, _ = env.step(acts(env, *texts))
     assert terminated.tolist() == [True, False, False]
-    with pytest.raises(ResetNeeded, match="Episode 0 is over"):
+    with pytest.raises(ResetNeeded, match="running in environment 0"):
         env.step(acts(env, "1", "1", "1"))
     observations, infos = env.reset(
         seed=[5, None, None], options={"reset_mask": terminated | truncated}
@@ -100,6 +100,17 @@ def test_no_step_is_wasted_on_resets() -> None:
     texts = ["1", str(numbers[1]), str(numbers[2])]
     _, rewards, *_ = env.step(acts(env, *texts))
     assert rewards.tolist()[1:] == [0.8, 0.8]
+
+
+def test_a_reset_of_some_leaves_the_others_ended() -> None:
+    env = TokenVectorEnv(toys.Adder(), 3)
+    with pytest.raises(ResetNeeded, match="running in environment 0"):
+        env.step(acts(env, "1", "1", "1"))
+    env.reset(seed=0)
+    env.step(acts(env, "1", "1", "1"))
+    env.reset(options={"reset_mask": np.array([True, False, True])})
+    with pytest.raises(ResetNeeded, match="running in environment 1"):
+        env.step(acts(env, "1", "1", "1"))
 
 
 def test_a_refused_batch_moves_nothing() -> None:

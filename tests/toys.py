@@ -255,6 +255,13 @@ class Judged(RandomAlways):
     nondeterministic = True
 
 
+class Down(Adder):
+    """Its sandbox does not run."""
+
+    def score(self, problem: Sum, response: str) -> Reward:
+        return Reward(None, metadata={"error": "sandbox is down"})
+
+
 class NotMonotone(Adder):
     def score(self, problem: Sum, response: str) -> Reward:
         reward = super().score(problem, response)

@@ -95,13 +95,17 @@ class TaskCheck:
             fault = f"the first example of seed {one.seed} is worth {values[:1]}"
             advice = "Put the response with the full mark (1.0) first"
             self.findings.expect(values[:1] in ([], [1.0]), "examples", fault, advice)
-            for turns, value in {**one.examples, ("",): 0.0}.items():
-                self._holds(one, turns, value)
+            rewards = [self._holds(one, *case) for case in {**one.examples, ("",): 0.0}.items()]
+            down = [reward for reward in rewards if reward is not None]
+            good = not down or any(reward.measured for reward in down)
+            fault = f"no worked example of seed {one.seed} gets a score: {shown(down[:1])}"
+            advice = "Start what the verdict needs (sandbox, judge): a test without it says nothing"
+            self.findings.expect(good, "unmeasured", fault, advice)
 
-    def _holds(self, one: Drawn, turns: Turns, value: float) -> None:
+    def _holds(self, one: Drawn, turns: Turns, value: float) -> Reward | None:
         reward = self._judge(one, turns)
         if reward is None or reward.score is None:
-            return
+            return reward
         fault = f"{said(turns)} earns {reward.score}, not {value} (seed {one.seed})"
         if turns == ("",):
             advice = 'The empty response earns 0: return Reward(0.0) for ""'
@@ -110,6 +114,7 @@ class TaskCheck:
         else:
             advice = "Correct examples() or score()"
         self.findings.expect(abs(reward.score - value) < 1e-9, "examples", fault, advice)
+        return reward
 
     def _solved_from_prompt(self, solve: Solver | None) -> None:
         if solve is None:
