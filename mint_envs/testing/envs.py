@@ -64,7 +64,8 @@ def check_env(
     findings = Findings(id_or_env if isinstance(id_or_env, str) else type(core).__name__)
     with global_seed(1):
         if env.spec is not None:
-            _check_spec(env.spec, findings)
+            # As registered: an object given to make() as a setting is the caller's own affair.
+            _check_spec(gym.registry.get(env.spec.id, env.spec), findings)
         _check_gymnasium(core, findings)
         _EnvCheck(core, findings, problems, max_examples).run()
         if isinstance(core, TokenEnv):
