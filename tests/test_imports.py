@@ -69,6 +69,20 @@ def test_an_episode_is_light() -> None:
     assert modules_after(play) & HEAVY <= {"sympy"}
 
 
+@pytest.mark.parametrize(
+    "path", sorted(TRAINERS.rglob("*.py")), ids=lambda p: str(p.relative_to(TRAINERS))
+)
+def test_only_backends_know_models(path: Path) -> None:
+    if "backends" in path.relative_to(TRAINERS).parts:
+        return
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = [n.name for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names]
+    names += [
+        n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level
+    ]
+    assert {name.split(".")[0] for name in names} & {*LAZY, "peft"} == set()
+
+
 def room_of(path: Path) -> str:
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return parts[0]

@@ -11,10 +11,12 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gymnasium.vector.utils import CloudpickleWrapper
 
 _CHILD_SECONDS = 300
 
@@ -74,7 +76,9 @@ def in_child(job: Callable[..., Any], *arguments: Any) -> Any:
     """
     with tempfile.TemporaryDirectory() as folder:
         given, answer = Path(folder, "given"), Path(folder, "answer")
-        given.write_bytes(pickle.dumps(sys.path) + pickle.dumps((job, arguments)))
+        # The wrapper takes classes along that only a script or a notebook knows.
+        work = pickle.dumps(CloudpickleWrapper(partial(job, *arguments)))
+        given.write_bytes(pickle.dumps(sys.path) + work)
         done = subprocess.run(
             [sys.executable, "-c", _CHILD, str(given), str(answer)],
             env={**os.environ, "PYTHONHASHSEED": "20011"},
@@ -93,8 +97,8 @@ _CHILD = """
 import pickle, sys
 with open(sys.argv[1], "rb") as file:
     sys.path[:] = pickle.load(file)
-    job, arguments = pickle.load(file)
-result = job(*arguments)
+    job = pickle.load(file)
+result = job()
 with open(sys.argv[2], "wb") as file:
     pickle.dump(result, file)
 """
