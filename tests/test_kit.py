@@ -153,6 +153,13 @@ def test_findings_show_the_input_and_what_to_do() -> None:
     assert "Strip the response" in line
 
 
+def test_findings_show_where_long_texts_differ() -> None:
+    found = findings_of(lambda: check_task(toys.LongClockPrompt(), problems=1))
+    line = found["problem"]
+    assert re.search(r"\.\.\.x+ \d+ y+\.\.\., and then \.\.\.x+ \d+ y+\. All", line), line
+    assert len(line) < 600
+
+
 def test_all_findings_are_listed_at_once() -> None:
     class Both(toys.EmptyEarns, toys.StopIsText):
         pass

@@ -79,6 +79,11 @@ class ClockProblem(Adder):
         return time.perf_counter_ns() % 90 + 10, 10
 
 
+class LongClockPrompt(Adder):
+    def prompt(self, problem: Sum) -> Prompt:
+        return f"{'x' * 5000} {time.perf_counter_ns()} {'y' * 5000}"
+
+
 class HashProblem(Adder):
     def sample(self, rng: np.random.Generator) -> Sum:
         return int(rng.integers(10, 100)), 10 + hash("salted in every process") % 10**9

@@ -18,7 +18,7 @@ from gymnasium.utils.env_checker import data_equivalence
 from ..env import TokenEnv
 from ..errors import SettingError
 from ..spaces import TokenSequence
-from .findings import Findings, Report, shown
+from .findings import Findings, Report, apart, shown
 from .guards import Watch, global_seed
 from .tasks import TaskCheck
 from .texts import search
@@ -148,7 +148,8 @@ class _EnvCheck:
                 two = self._episode(seed)
             if self.deterministic and one is not None and two is not None:
                 advice = "The same seed and actions give the same episode: no clock, no counter"
-                fault = f"seed {seed} gives {shown(one)}, then {shown(two)}"
+                first, then = apart(repr(one), repr(two))
+                fault = f"seed {seed} gives {first}, then {then}"
                 self.findings.expect(data_equivalence(one, two), "determinism", fault, advice)
         self._group()
         if isinstance(self.env.action_space, TokenSequence):
@@ -159,7 +160,8 @@ class _EnvCheck:
         one = self._attempt(lambda: self.env.reset(seed=7), "reset(seed=7)")
         self._episode(8)
         two = self._attempt(lambda: self.env.reset(seed=7), "reset(seed=7)")
-        fault = f"reset(seed=7) gives {shown(one)}, then {shown(two)}"
+        first, then = apart(repr(one), repr(two))
+        fault = f"reset(seed=7) gives {first}, then {then}"
         self.findings.expect(data_equivalence(one, two), "group", fault, _SEEDED)
 
     def _attempt(self, call: Callable[[], Any], what: str) -> Any:

@@ -61,7 +61,7 @@ class Findings:
         self.cases[check] += 1
         if not good:
             key = (check, kind or advice)
-            self._first.setdefault(key, Finding(check, " ".join(fault.split()), advice))
+            self._first.setdefault(key, Finding(check, " ".join(fault.splitlines()), advice))
             self._seen[key] += 1
         return good
 
@@ -90,5 +90,22 @@ class Findings:
 
 def shown(value: Any) -> str:
     """Return ``value`` as a finding quotes it: repr, cut to one short line."""
-    text = repr(value)
+    return cut(repr(value))
+
+
+def cut(text: str) -> str:
+    """Return ``text``, or its beginning and its length."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"
+
+
+def apart(one: str, two: str) -> tuple[str, str]:
+    """Return the places of two texts where they first differ."""
+    pairs = enumerate(zip(one, two, strict=False))
+    place = next((i for i, (a, b) in pairs if a != b), min(len(one), len(two)))
+    start = max(0, place - _SHOWN // 2)
+    return _piece(one, start), _piece(two, start)
+
+
+def _piece(text: str, start: int) -> str:
+    end = start + 2 * _SHOWN
+    return "..." * (start > 0) + text[start:end] + "..." * (end < len(text))

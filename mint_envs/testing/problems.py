@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Task
-from .findings import Findings, shown
+from .findings import Findings, apart, shown
 from .guards import Watch, global_seed
 from .verdicts import OWN_RNG, Turns, named, plain, problem_print, said, score_of, turns_of
 
@@ -71,7 +71,7 @@ class ProblemCheck:
         """The same seed gives the same problem, whatever the global generators hold."""
         with global_seed(2):
             again = draw(self.task, drawn.seed).look
-        fault = f"seed {drawn.seed} gives {drawn.look}, and then {again}"
+        fault = f"seed {drawn.seed} gives %s, and then %s" % apart(drawn.look, again)
         return self.findings.expect(drawn.look == again, "problem", fault, FROM_RNG)
 
     def _prompts(self) -> bool:
@@ -120,7 +120,7 @@ class ProblemCheck:
             with global_seed(3):
                 one = problem_print(self.task, self.task.problem(index))
             two = problem_print(self.task, self.task.problem(index))
-            fault = f"problem({index}) gives {one}, and then {two}"
+            fault = f"problem({index}) gives %s, and then %s" % apart(one, two)
             self.findings.expect(one == two, "index", fault, "Make it a function of the index")
         if size is not None:
             self._beyond(size)

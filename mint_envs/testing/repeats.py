@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core import Reward, Task
-from .findings import Findings
+from .findings import Findings, apart
 from .guards import global_seed, in_child, in_thread
 from .problems import FROM_RNG, Drawn
 from .texts import GARBAGE, near_misses
@@ -73,7 +73,8 @@ class RepeatCheck:
     def _same(self, after: Sequence[str], when: str) -> bool:
         good = True
         for (_, turns), one, two in zip(self.pairs, self.before, after, strict=True):
-            fault = f"{said(turns)} {one}, and {when} {two}"
+            first, then = apart(one, two)
+            fault = f"{said(turns)} {first}, and {when} {then}"
             good &= self.findings.expect(one == two, "determinism", fault, _PURE)
         return good
 
@@ -81,7 +82,8 @@ class RepeatCheck:
         good = True
         for (_, turns), one, reward in zip(self.pairs, self.before, self.kept, strict=True):
             later = reward_print(reward)
-            fault = f"the reward of {said(turns)} first {one}, and later {later}"
+            first, then = apart(one, later)
+            fault = f"the reward of {said(turns)} first {first}, and later {then}"
             good &= self.findings.expect(one == later, "shared metadata", fault, _OWN_METADATA)
         return good
 
@@ -108,7 +110,8 @@ class RepeatCheck:
         good = True
         advice = f"{FROM_RNG}; hash() of text and the order of sets differ between processes"
         for one, there in zip(self.drawn, looks, strict=True):
-            fault = f"seed {one.seed} gives {one.look}, and in another process {there}"
+            here, other = apart(one.look, there)
+            fault = f"seed {one.seed} gives {here}, and in another process {other}"
             good &= self.findings.expect(one.look == there, "another process", fault, advice)
         if good and rewards:
             self._same(rewards, "in another process")

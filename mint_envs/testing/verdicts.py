@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core import Reward, Task
 from ..errors import RewardError
-from .findings import Findings, shown
+from .findings import Findings, cut, shown
 from .guards import Watch
 
 Turns = tuple[str, ...]
@@ -114,7 +114,7 @@ def said(turns: Turns) -> str:
 
 def named(error: BaseException) -> str:
     """Name an error in a finding."""
-    return f"{type(error).__name__}: {shown(str(error))[1:-1]}"
+    return f"{type(error).__name__}: {cut(str(error))}"
 
 
 class Judge:
@@ -140,7 +140,7 @@ class Judge:
         try:
             reward = finish(self._task, problem, turns)
         except RewardError as error:
-            return None, [("range", f"{said(turns)} gets: {error}", _IN_RANGE)]
+            return None, [("range", f"{said(turns)} gets: {cut(str(error))}", _IN_RANGE)]
         except NoVerdict as error:
             return None, [("reward", f"{said(turns)} {error}", _A_REWARD)]
         except (Exception, SystemExit) as error:
