@@ -8,6 +8,8 @@ import subprocess
 import sys
 from typing import Any
 
+import faulty_envs
+import faulty_tasks
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -22,81 +24,81 @@ GOOD = [toys.Adder, toys.GoodRows, toys.GuessNumber, toys.GuessNumberChat]
 
 #: Each fault of a task, and the rules that find it; no other rule may complain of it.
 TASKS: dict[type, set[str]] = {
-    toys.GlobalRandom: {"global random state", "problem"},
-    toys.GlobalNumpy: {"global random state", "problem"},
-    toys.SeedsGlobals: {"global random state"},
-    toys.ReadsGlobals: {"problem"},
-    toys.ClockProblem: {"problem"},
-    toys.HashProblem: {"another process"},
-    toys.SetOrderProblem: {"another process"},
-    toys.ProcessProblem: {"another process"},
-    toys.SampleRaises: {"problem"},
-    toys.QuestionApart: {"question and answer"},
-    toys.BadPrompt: {"prompt"},
-    toys.StopIsText: {"prompt"},
+    faulty_tasks.GlobalRandom: {"global random state", "problem"},
+    faulty_tasks.GlobalNumpy: {"global random state", "problem"},
+    faulty_tasks.SeedsGlobals: {"global random state"},
+    faulty_tasks.ReadsGlobals: {"problem"},
+    faulty_tasks.ClockProblem: {"problem"},
+    faulty_tasks.HashProblem: {"another process"},
+    faulty_tasks.SetOrderProblem: {"another process"},
+    faulty_tasks.ProcessProblem: {"another process"},
+    faulty_tasks.SampleRaises: {"problem"},
+    faulty_tasks.QuestionApart: {"question and answer"},
+    faulty_tasks.BadPrompt: {"prompt"},
+    faulty_tasks.StopIsText: {"prompt"},
     toys.NoIndexError: {"index"},
-    toys.RewardTwo: {"range"},
-    toys.RewardTwoForced: {"range"},
-    toys.RewardNaN: {"range"},
-    toys.RewardIsFloat: {"reward"},
-    toys.RaisesOnText: {"any text"},
-    toys.RaisesOnDigits: {"any text"},
-    toys.RaisesOnDepth: {"any text"},
-    toys.RaisesOnSurrogate: {"any text"},
-    toys.RaisesRarely: {"any text"},
-    toys.Exits: {"any text"},
-    toys.NarrowParser: {"narrow parser"},
-    toys.RandomCredit: {"determinism"},
+    faulty_tasks.RewardTwo: {"range"},
+    faulty_tasks.RewardTwoForced: {"range"},
+    faulty_tasks.RewardNaN: {"range"},
+    faulty_tasks.RewardIsFloat: {"reward"},
+    faulty_tasks.RaisesOnText: {"any text"},
+    faulty_tasks.RaisesOnDigits: {"any text"},
+    faulty_tasks.RaisesOnDepth: {"any text"},
+    faulty_tasks.RaisesOnSurrogate: {"any text"},
+    faulty_tasks.RaisesRarely: {"any text"},
+    faulty_tasks.Exits: {"any text"},
+    faulty_tasks.NarrowParser: {"narrow parser"},
+    faulty_tasks.RandomCredit: {"determinism"},
     toys.RandomAlways: {"determinism"},
     toys.Down: {"unmeasured"},
-    toys.NotMonotone: {"monotone partial credit"},
-    toys.AlwaysZero: {"examples"},
-    toys.AlwaysOne: {"examples", "gameable"},
-    toys.EmptyEarns: {"examples"},
-    toys.PromptEarns: {"gameable"},
-    toys.SharedMetadata: {"shared metadata"},
-    toys.ClockInMetadata: {"determinism"},
-    toys.MetadataType: {"metadata type"},
-    toys.MetadataNaN: {"metadata"},
-    toys.MetadataArray: {"metadata"},
-    toys.Counter: {"determinism", "examples"},
-    toys.MainThreadOnly: {"determinism"},
-    toys.HashReward: {"determinism"},
-    toys.BatchReversed: {"determinism"},
-    toys.BatchShort: {"determinism"},
-    toys.GlobalRandomInScore: {"global random state"},
-    toys.NoExamples: {"examples"},
-    toys.ExamplesLast: {"examples"},
-    toys.ExamplesWrong: {"examples"},
-    toys.Unpicklable: {"pickling"},
-    toys.NeverEnds: {"reward"},
-    toys.CutReturnsText: {"any text"},
-    toys.SecondTurnRaises: {"any text"},
-    toys.CountsAcrossEpisodes: {"determinism", "examples"},
+    faulty_tasks.NotMonotone: {"monotone partial credit"},
+    faulty_tasks.AlwaysZero: {"examples"},
+    faulty_tasks.AlwaysOne: {"examples", "gameable"},
+    faulty_tasks.EmptyEarns: {"examples"},
+    faulty_tasks.PromptEarns: {"gameable"},
+    faulty_tasks.SharedMetadata: {"shared metadata"},
+    faulty_tasks.ClockInMetadata: {"determinism"},
+    faulty_tasks.MetadataType: {"metadata type"},
+    faulty_tasks.MetadataNaN: {"metadata"},
+    faulty_tasks.MetadataArray: {"metadata"},
+    faulty_tasks.Counter: {"determinism", "examples"},
+    faulty_tasks.MainThreadOnly: {"determinism"},
+    faulty_tasks.HashReward: {"determinism"},
+    faulty_tasks.BatchReversed: {"determinism"},
+    faulty_tasks.BatchShort: {"determinism"},
+    faulty_tasks.GlobalRandomInScore: {"global random state"},
+    faulty_tasks.NoExamples: {"examples"},
+    faulty_tasks.ExamplesLast: {"examples"},
+    faulty_tasks.ExamplesWrong: {"examples"},
+    faulty_tasks.Unpicklable: {"pickling"},
+    faulty_tasks.NeverEnds: {"reward"},
+    faulty_tasks.CutReturnsText: {"any text"},
+    faulty_tasks.SecondTurnRaises: {"any text"},
+    faulty_tasks.CountsAcrossEpisodes: {"determinism", "examples"},
 }
 
 GYMNASIUM = "Gymnasium's check_env"
 
 #: The same for environments.
 ENVS: dict[type, set[str]] = {
-    toys.WrongTruncated: {"flags", GYMNASIUM},
-    toys.BothFlags: {"flags"},
-    toys.NumpyFlags: {"flags"},
-    toys.StepsOn: {"step after the end"},
-    toys.SharedInfo: {"shared info", GYMNASIUM},
-    toys.InfoKeyLate: {"info"},
-    toys.InfoNone: {"info"},
-    toys.ClockInInfo: {"determinism", GYMNASIUM},
-    toys.DoubleReward: {"range"},
-    toys.InfiniteReward: {"reward", "any tokens", "range", GYMNASIUM},
-    toys.WrapsActions: {"out-of-space action"},
-    toys.IgnoresSeed: {"seed"},
-    toys.SeedsByClock: {"seed", "determinism", "group", GYMNASIUM},
-    toys.IgnoresIndex: {"index"},
-    toys.TouchesGlobals: {"global random state"},
-    toys.WholeContext: {"append-only"},
-    toys.ListObservation: {"observation"},
-    toys.ReusesBuffer: {GYMNASIUM},
+    faulty_envs.WrongTruncated: {"flags", GYMNASIUM},
+    faulty_envs.BothFlags: {"flags"},
+    faulty_envs.NumpyFlags: {"flags"},
+    faulty_envs.StepsOn: {"step after the end"},
+    faulty_envs.SharedInfo: {"shared info", GYMNASIUM},
+    faulty_envs.InfoKeyLate: {"info"},
+    faulty_envs.InfoNone: {"info"},
+    faulty_envs.ClockInInfo: {"determinism", GYMNASIUM},
+    faulty_envs.DoubleReward: {"range"},
+    faulty_envs.InfiniteReward: {"reward", "any tokens", "range", GYMNASIUM},
+    faulty_envs.WrapsActions: {"out-of-space action"},
+    faulty_envs.IgnoresSeed: {"seed"},
+    faulty_envs.SeedsByClock: {"seed", "determinism", "group", GYMNASIUM},
+    faulty_envs.IgnoresIndex: {"index"},
+    faulty_envs.TouchesGlobals: {"global random state"},
+    faulty_envs.WholeContext: {"append-only"},
+    faulty_envs.ListObservation: {"observation"},
+    faulty_envs.ReusesBuffer: {GYMNASIUM},
 }
 
 
@@ -135,33 +137,35 @@ def test_a_fault_of_a_task_is_found(task: Any) -> None:
 
 @pytest.mark.parametrize("env", ENVS, ids=lambda env: env.__name__)
 def test_a_fault_of_an_environment_is_found(env: Any) -> None:
-    task = toys.GuessNumber() if env is toys.WholeContext else toys.Adder()
+    task = toys.GuessNumber() if env is faulty_envs.WholeContext else toys.Adder()
     check = lambda: check_env(env(task), problems=3, max_examples=40, other_process=False)  # noqa: E731
     found = findings_of(check)
     assert set(found) == ENVS[env], found
 
 
 def test_an_exception_on_tokens_is_found() -> None:
-    found = findings_of(lambda: check_env(toys.RaisesOnTokens(toys.Adder()), max_examples=40))
+    found = findings_of(
+        lambda: check_env(faulty_envs.RaisesOnTokens(toys.Adder()), max_examples=40)
+    )
     assert "the tokens [258] lead to ValueError" in found["any tokens"]  # shrunk to one token
 
 
 def test_findings_show_the_input_and_what_to_do() -> None:
-    found = findings_of(lambda: check_task(toys.NarrowParser(), problems=1))
+    found = findings_of(lambda: check_task(faulty_tasks.NarrowParser(), problems=1))
     line = found["narrow parser"]
     assert re.search(r"with a space before, the response ' \d+' earns 0.0 instead of 1.0", line)
     assert "Strip the response" in line
 
 
 def test_findings_show_where_long_texts_differ() -> None:
-    found = findings_of(lambda: check_task(toys.LongClockPrompt(), problems=1))
+    found = findings_of(lambda: check_task(faulty_tasks.LongClockPrompt(), problems=1))
     line = found["problem"]
     assert re.search(r"\.\.\.x+ \d+ y+\.\.\., and then \.\.\.x+ \d+ y+\. All", line), line
     assert len(line) < 600
 
 
 def test_all_findings_are_listed_at_once() -> None:
-    class Both(toys.EmptyEarns, toys.StopIsText):
+    class Both(faulty_tasks.EmptyEarns, faulty_tasks.StopIsText):
         pass
 
     found = findings_of(lambda: check_task(Both(), problems=2, other_process=False))
@@ -169,7 +173,7 @@ def test_all_findings_are_listed_at_once() -> None:
 
 
 def test_a_rare_fault_is_searched_for_and_shrunk() -> None:
-    found = findings_of(lambda: check_task(toys.RaisesRarely(), max_examples=300))
+    found = findings_of(lambda: check_task(faulty_tasks.RaisesRarely(), max_examples=300))
     assert "'0#'" in found["any text"]
 
 
@@ -188,14 +192,16 @@ def test_solve_finds_a_question_that_is_not_its_answers() -> None:
     def solve(prompt: str) -> str:
         return f"{sum(map(int, re.findall(r'[0-9]+', prompt))):02d}"
 
-    found = findings_of(lambda: check_task(toys.LargeQuestionApart(), problems=3, solve=solve))
+    found = findings_of(
+        lambda: check_task(faulty_tasks.LargeQuestionApart(), problems=3, solve=solve)
+    )
     assert "solved from the prompt" in found["question and answer"]
     report = check_task(toys.Adder(), problems=3, solve=solve)
     assert "solved from the prompt" not in report.skipped
 
 
 def test_harmless_rewritings_are_a_choice() -> None:
-    check_task(toys.NarrowParser(), problems=2, harmless={}, max_examples=20)
+    check_task(faulty_tasks.NarrowParser(), problems=2, harmless={}, max_examples=20)
     assert "a trailing newline" in HARMLESS
 
 
@@ -209,7 +215,8 @@ def test_the_kit_leaves_global_random_state_alone() -> None:
 
 def test_the_kit_gives_the_same_verdict_twice() -> None:
     runs = [
-        findings_of(lambda: check_task(toys.RaisesRarely(), max_examples=300)) for _ in range(2)
+        findings_of(lambda: check_task(faulty_tasks.RaisesRarely(), max_examples=300))
+        for _ in range(2)
     ]
     assert runs[0] == runs[1]
 

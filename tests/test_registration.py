@@ -150,7 +150,7 @@ def test_a_wrong_registration_is_named(
         ("toys", "cannot be imported"),
         (":Task", "cannot be imported"),
         ("toys:Sum", "not a mint_envs.Task class"),
-        ("toys:TokenEnv", "needs the setting 'task'"),
+        ("mint_envs:TokenEnv", "needs the setting 'task'"),
         ("contextlib:ExitStack", "makes a ExitStack, not a mint_envs.Task"),
     ],
 )

@@ -111,7 +111,7 @@ def _check_spec(spec: Any, findings: Findings) -> None:
             fault = ""
         except Exception as error:
             fault = f"{name} of the spec raises {named(error)}"
-        advice = "Keyword arguments of an id are names, paths and numbers, not objects"
+        advice = "Settings are names, paths and numbers; a task class is in an importable module"
         findings.expect(not fault, "spec", fault, advice, name)
 
 
