@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import platform
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -41,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _vectors(rounds)
     print()
     _spaces(rounds)
+    print()
+    _imports()
     print(f"\ncost at 256 tokens: {cost:.1f} microseconds (at most {BUDGET_US:.0f} wanted)")
     print(f"cost of a token, 4096 to 16384 over 1024 to 4096: {growth:.2f} (1 is linear growth)")
 
@@ -129,6 +133,21 @@ def _spaces(rounds: int) -> None:
         print(
             f"{name:<26}" + "".join(f"{us[f'{name} {length}']:>10.1f}" for length in SPACE_LENGTHS)
         )
+
+
+def _imports() -> None:
+    """Print what the import costs beyond Gymnasium's, in new processes."""
+    script = (
+        "import time; a = time.perf_counter(); import gymnasium; b = time.perf_counter()\n"
+        "import mint_envs; print(b - a, time.perf_counter() - b)"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        for _ in range(5)
+    ]
+    first, then = zip(*(map(float, run.stdout.split()) for run in runs), strict=True)
+    print(f"import gymnasium: {statistics.median(first) * 1e3:.0f} milliseconds; ", end="")
+    print(f"import mint_envs after it: {statistics.median(then) * 1e3:.0f} (at most 150 wanted)")
 
 
 def measure(cases: dict[str, Case], rounds: int) -> dict[str, list[float]]:
