@@ -114,6 +114,7 @@ class Codec:
         self.eos_token_id: int | None = self.tokenizer.eos_token_id
         self._specials = _special_tokens(self.tokenizer)
         self._find_special = re.compile("|".join(map(re.escape, self._specials)) or r"(?!)")
+        self._bos = self._find_bos()
         self._template = _has_template(self.tokenizer)
         self.stop_tokens = frozenset(self._find_stop_tokens())
 
@@ -144,7 +145,7 @@ class Codec:
             TokenizerError: the chat template refuses the messages.
         """
         if isinstance(prompt, str):
-            return self._bos() + self._encode([(prompt, False)])
+            return self._bos + self._encode([(prompt, False)])
         return self._encode(self._framed(prompt, self._apply_template))
 
     def encode_reply(
@@ -284,7 +285,8 @@ class Codec:
             start = found.start() + 1
         return ids + self._encode_text(text[start:])
 
-    def _bos(self) -> list[int]:
+    def _find_bos(self) -> list[int]:
+        """Return the BOS token if the tokenizer itself puts one in front of a text."""
         if not self._huggingface:
             return []
         bos = self.tokenizer.bos_token_id

@@ -148,23 +148,15 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
 
 def _stack(infos: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
     """Turn infos into one dict of arrays, with Gymnasium's ``_key`` masks of who has a value."""
+    given = [info for info in infos if info is not None]
     present = np.array([info is not None for info in infos])
-    keys = next((list(info) for info in infos if info is not None), [])
     stacked: dict[str, Any] = {}
-    for key in keys:
-        column = np.zeros(len(infos), dtype=_COLUMNS.get(key, object))
-        column[present] = _objects([info[key] for info in infos if info is not None])
-        if column.dtype == object:
-            column[~present] = None
+    for key in given[0] if given else ():
+        kind = _COLUMNS.get(key)
+        column = np.zeros(len(infos), kind) if kind else np.full(len(infos), None)
+        column[present] = np.fromiter((info[key] for info in given), kind or object, len(given))
         stacked[key], stacked[f"_{key}"] = column, present.copy()
     return stacked
-
-
-def _objects(values: list[Any]) -> npt.NDArray[Any]:
-    """Return an array of just these objects (NumPy would make a dimension of lists)."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 #: Keys of ``info`` that become arrays of numbers; all others hold objects.
