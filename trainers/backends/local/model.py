@@ -7,6 +7,7 @@ import os
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import psutil
 import torch
 from torch import Tensor
 from transformers.pytorch_utils import Conv1D
+
+from mint_envs.hub import offline_if_unreachable
 
 from ...errors import BackendError
 from .. import LoraParams
@@ -174,7 +177,8 @@ def _load_tokenizer(folder: str, name: str) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(folder)
+        with _hub(folder):
+            return AutoTokenizer.from_pretrained(folder)
     except (OSError, ValueError) as error:
         raise BackendError(_cannot_load(name, error)) from error
 
@@ -185,13 +189,19 @@ def _load(folder: str, name: str, dtype: torch.dtype) -> Any:
 
     hf_logging.disable_progress_bar()
     try:
-        model = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=dtype, attn_implementation=attention.NAME
-        )
+        with _hub(folder):
+            model = AutoModelForCausalLM.from_pretrained(
+                folder, dtype=dtype, attn_implementation=attention.NAME
+            )
     except (OSError, ValueError) as error:
         raise BackendError(_cannot_load(name, error)) from error
     model.requires_grad_(False)
     return model.eval()
+
+
+def _hub(folder: str) -> AbstractContextManager[object]:
+    """Keep the hub's client from retrying for a minute; a folder does not concern it."""
+    return nullcontext() if Path(folder).is_dir() else offline_if_unreachable()
 
 
 def _cannot_load(name: str, error: Exception) -> str:
