@@ -1,6 +1,6 @@
 """Pictures of what was learned: ``curve.svg`` of a run, and several runs in one.
 
-    python -m trainers.report RUN_DIR... -o curves.svg
+python -m trainers.report RUN_DIR... -o curves.svg
 """
 
 from __future__ import annotations
