@@ -9,6 +9,7 @@ that met none. Like SkyRL 0.3.0 it does *not* recognise a repeated request.
 from __future__ import annotations
 
 import base64
+import contextlib
 import itertools
 import json
 import socket
@@ -169,10 +170,8 @@ class Service:
             self._server.server_close()
             self._thread.join()
         for connection in self._sockets:
-            try:
+            with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
 
     def start(self, keep: bool) -> None:
         """Come back on the same port, with or without the models that were in memory."""

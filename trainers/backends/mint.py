@@ -18,14 +18,11 @@ What can go wrong, and what happens then:
 
 from __future__ import annotations
 
-import bisect
 import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
-
-import numpy as np
 
 from mint_envs.errors import TokenizerError
 from mint_envs.tokens import Codec
@@ -41,6 +38,7 @@ from . import (
     SamplingParams,
     UpdateResult,
 )
+from . import mint_wire as wire
 from .mint_sdk import Lost, Service
 
 log = logging.getLogger("trainers.mint")
@@ -103,7 +101,7 @@ class MintBackend:
         self._journal: list[_Update] = []  # what has been done to it since
         url = (base_url or DEFAULT_BASE_URL).rstrip("/")
         self._service = Service(url, api_key, timeout_s, retries, backoff_s)
-        self._sdk = self._service.sdk
+        self._types = self._service.sdk.types
         self._forget()
         self._service.preflight(base_model)
         codec = Codec(tokenizer) if tokenizer is not None else None  # before the model is made
@@ -150,17 +148,18 @@ class MintBackend:
         Raises:
             BackendError: the service failed, or refuses the loss. The step is not taken then.
         """
+        types = self._types
         update = _Update(
-            [self._wire(datum) for datum in datums],
+            [wire.to_datum(types, datum) for datum in datums],
             loss_fn,
             dict(loss_fn_config) or None,
-            self._wire_adam(adam),
+            wire.to_adam(types, adam),
         )
         forward, step = self._recovering(lambda: self._apply(update))
         self._journal.append(update)
         if len(self._journal) >= _JOURNAL:
             self._shorten_journal()
-        return _result(forward, step, datums)
+        return wire.to_result(forward, step, datums)
 
     def save(self, name: str) -> tuple[str, str]:
         """Save under ``name``; return (path for ``create_sampling_client``, path to resume from).
@@ -181,9 +180,11 @@ class MintBackend:
     # -- sampling -----------------------------------------------------------------------------
 
     def _sample(self, requests: Sequence[SampleRequest], params: SamplingParams) -> Any:
-        sampler = self._current_sampler()
+        sampler, types = self._current_sampler(), self._types
         futures = [
-            sampler.sample(self._prompt(request.context), request.n, self._params(params, i))
+            sampler.sample(
+                wire.to_prompt(types, request.context), request.n, wire.to_params(types, params, i)
+            )
             for i, request in enumerate(requests)
         ]
         answers = self._service.wait(futures, "sampling")
@@ -192,57 +193,15 @@ class MintBackend:
             for request, answer in zip(requests, answers, strict=True)
         ]
 
-    def _params(self, params: SamplingParams, index: int) -> Any:
-        """Return the SDK's parameters. Its ``stop`` takes strings or ids, not both."""
-        seed = np.random.SeedSequence([abs(params.seed), index]).generate_state(1)[0]
-        return self._sdk.types.SamplingParams(
-            max_tokens=params.max_tokens,
-            temperature=params.temperature,
-            stop=list(params.stop) or list(params.stop_tokens) or None,
-            seed=int(seed) & 0x3FFFFFFF,  # servers add the sample's number to it, in 31 bits
-        )
-
     def _samples(self, request: SampleRequest, answer: Any, params: SamplingParams) -> list[Sample]:
         if len(answer.sequences) != request.n:
             raise BackendError(
-                f"{self._service.url} gave {len(answer.sequences)} samples where {request.n} were asked for"
+                f"the service gave {len(answer.sequences)} samples where {request.n} were asked for"
             )
-        return [self._tidy(sequence, params) for sequence in answer.sequences]
-
-    def _tidy(self, sequence: Any, params: SamplingParams) -> Sample:
-        tokens = [int(token) for token in sequence.tokens]
-        logprobs = self._floats(sequence.logprobs, len(tokens), "samples")
-        end = self._end(tokens, params)
-        return Sample(tuple(tokens[:end]), tuple(logprobs[:end]))
-
-    def _end(self, tokens: list[int], params: SamplingParams) -> int:
-        """Return how many tokens count: not every server knows every kind of stop."""
-        end = len(tokens)
-        for i, token in enumerate(tokens):
-            if not 0 <= token < self._vocab_size:
-                end = i
-                break
-            if token in params.stop_tokens:
-                end = i + 1
-                break
-
-        def stopped(k: int) -> bool:
-            text = self._decode(tokens[:k])
-            return any(stop in text for stop in params.stop)
-
-        if params.stop and stopped(end):
-            end = bisect.bisect_left(range(1, end + 1), True, key=stopped) + 1
-        return end
-
-    def _floats(self, values: Any, length: int, what: str) -> list[float]:
-        """Return ``values`` as finite floats, or raise: a missing one is not 0."""
-        floats = [float("nan" if value is None else value) for value in values or ()]
-        if len(floats) != length or not np.all(np.isfinite(floats)):
-            raise BackendError(
-                f"{self._service.url} gave {what} of {length} tokens without a log-probability for each. "
-                "The importance ratio needs them: use a server that returns them"
-            )
-        return floats
+        return [
+            wire.from_sequence(sequence, params, self._vocab_size, self._decode)
+            for sequence in answer.sequences
+        ]
 
     def _base_logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
         if self._base_sampler is None:
@@ -250,19 +209,15 @@ class MintBackend:
             self._base_sampler = self._service.call(
                 lambda: service.create_sampling_client(base_model=self.model), "the base model"
             )
-        futures = [self._base_sampler.compute_logprobs(self._prompt(d.tokens)) for d in datums]
+        types = self._types
+        futures = [
+            self._base_sampler.compute_logprobs(wire.to_prompt(types, d.tokens)) for d in datums
+        ]
         answers = self._service.wait(futures, "the base model's log-probabilities")
         return [
-            self._on_acts(datum, answer or ())
+            wire.from_prompt_logprobs(datum, answer)
             for datum, answer in zip(datums, answers, strict=True)
         ]
-
-    def _on_acts(self, datum: Datum, logprobs: Sequence[float | None]) -> Floats:
-        acts = np.flatnonzero(datum.mask)
-        values = [logprobs[i] if i < len(logprobs) else None for i in acts]
-        out = np.zeros(len(datum.tokens))
-        out[acts] = self._floats(values, len(acts), "prompt log-probabilities")
-        return out
 
     def _current_sampler(self) -> Any:
         """Return a sampling client on the weights as they are now."""
@@ -275,38 +230,7 @@ class MintBackend:
             )
         return self._sampler
 
-    def _prompt(self, tokens: Sequence[int]) -> Any:
-        return self._sdk.types.ModelInput.from_ints([int(token) for token in tokens])
-
     # -- training -----------------------------------------------------------------------------
-
-    def _wire(self, datum: Datum) -> Any:
-        """Return the SDK's Datum: position t predicts token t + 1, so all but tokens shift."""
-
-        def shifted(values: Floats) -> Any:
-            return np.asarray(values[1:], dtype=np.float32)
-
-        # Weights of 0 on the prompt matter for ``dro`` alone: its quadratic term does not vanish
-        # where the advantage does.
-        return self._sdk.types.Datum(
-            model_input=self._prompt(datum.tokens[:-1]),
-            loss_fn_inputs={
-                "target_tokens": np.asarray(datum.tokens[1:], dtype=np.int64),
-                "weights": shifted(datum.mask),
-                "logprobs": shifted(datum.logprobs),
-                "advantages": shifted(datum.advantages),
-            },
-        )
-
-    def _wire_adam(self, adam: AdamParams) -> Any:
-        return self._sdk.types.AdamParams(
-            learning_rate=adam.lr,
-            beta1=adam.betas[0],
-            beta2=adam.betas[1],
-            eps=adam.eps,
-            weight_decay=adam.weight_decay,
-            grad_clip_norm=adam.grad_clip,
-        )
 
     def _apply(self, update: _Update) -> tuple[Any, Any]:
         trainer = self._trainer()
@@ -415,19 +339,3 @@ class MintBackend:
         self._training: Any = None
         self._sampler: Any = None
         self._base_sampler: Any = None
-
-
-def _result(forward: Any, step: Any, datums: Sequence[Datum]) -> UpdateResult:
-    metrics = {**dict(forward.metrics or {}), **dict(step.metrics or {})}
-    outputs = [output.get("logprobs") for output in forward.loss_fn_outputs]
-    told = len(outputs) == len(datums) and all(output is not None for output in outputs)
-    logprobs = [_aligned(d, o) for d, o in zip(datums, outputs, strict=True)] if told else []
-    return UpdateResult({name: float(value) for name, value in metrics.items()}, logprobs)
-
-
-def _aligned(datum: Datum, output: Any) -> Floats:
-    """Return the outputs, one a target, as one a token; servers may pad them at the end."""
-    out = np.zeros(len(datum.tokens))
-    targets = len(datum.tokens) - 1
-    out[1:] = np.asarray(output.to_numpy(), dtype=np.float64).ravel()[:targets]
-    return np.where(np.asarray(datum.mask) > 0, out, 0.0)
