@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -78,6 +79,10 @@ class MintBackend:
     """
 
     name = "mint"
+    # The SDK's clients, made when they are needed.
+    _training: Any
+    _sampler: Any  # on the weights as they are now
+    _base_sampler: Any  # on the frozen base model
 
     def __init__(
         self,
@@ -99,23 +104,27 @@ class MintBackend:
         self.model, self._lora = base_model, lora
         self._saved = resume_from  # where a model that has to be made anew starts
         self._journal: list[_Update] = []  # what has been done to it since
+        self._names: Counter[str] = Counter()
         url = (base_url or DEFAULT_BASE_URL).rstrip("/")
         self._service = Service(url, api_key, timeout_s, retries, backoff_s)
         self._types = self._service.sdk.types
         self._forget()
         self._service.preflight(base_model)
-        codec = Codec(tokenizer) if tokenizer is not None else None  # before the model is made
-        try:
-            codec = codec or Codec(
-                self._service.call(self._trainer().get_tokenizer, "the tokenizer")
-            )
-        except (BackendError, TokenizerError) as error:
-            raise BackendError(
-                f"{error}. Name the tokenizer's folder or model with --tokenizer"
-            ) from None
+        codec = self._codec(tokenizer)
         self.tokenizer, self._vocab_size = codec.tokenizer, codec.vocab_size
         self._decode = codec.decode
         self._trainer()
+
+    def _codec(self, tokenizer: Any) -> Codec:
+        """Load the tokenizer; a given one before a model is made on the service."""
+        try:
+            if tokenizer is None:
+                tokenizer = self._service.call(self._trainer().get_tokenizer, "the tokenizer")
+            return Codec(tokenizer)
+        except (BackendError, TokenizerError) as error:
+            raise BackendError(
+                f"{error} Name a tokenizer's folder or model with --tokenizer"
+            ) from None
 
     # -- the four verbs -----------------------------------------------------------------------
 
@@ -165,13 +174,11 @@ class MintBackend:
         """Save under ``name``; return (path for ``create_sampling_client``, path to resume from).
 
         The second holds the optimizer's state too. Characters outside ``[A-Za-z0-9_-]`` become
-        ``-``, since servers refuse them.
+        ``-``, since servers refuse them; a name given again gets a number.
         """
-        name = re.sub(r"[^A-Za-z0-9_-]+", "-", name)
-        sampler_path, state_path = self._recovering(lambda: self._save(name))
-        self._saved = state_path
-        self._journal.clear()
-        return sampler_path, state_path
+        name = self._unused(re.sub(r"[^A-Za-z0-9_-]+", "-", name))
+        sampler_path = self._recovering(lambda: self._save(name))
+        return sampler_path, str(self._saved)
 
     def close(self) -> None:
         """End the session; everything saved stays. The next verb would start a new one."""
@@ -246,27 +253,34 @@ class MintBackend:
         return forward_out, step_out
 
     def _shorten_journal(self) -> None:
+        name = self._unused("recovery")
         try:
-            self._saved = self._recovering(lambda: self._save_state("recovery"))
+            self._recovering(lambda: self._save_state(name))
         except BackendError as error:  # the update itself is taken; the next one tries again
             log.warning("%s", error)
-        else:
-            self._journal.clear()
 
-    def _save(self, name: str) -> tuple[str, str]:
-        state_path = self._save_state(name)
+    def _save(self, name: str) -> str:
+        self._save_state(name)
         trainer = self._trainer()
         (sampler,) = self._on_trainer(
             lambda: self._service.wait([trainer.save_weights_for_sampler(name)], f"saving {name}")
         )
-        return str(sampler.path), state_path
+        return str(sampler.path)
 
-    def _save_state(self, name: str) -> str:
+    def _save_state(self, name: str) -> None:
+        """Save the state; from here on a new model starts there, and nothing is to be repeated."""
         trainer = self._trainer()
         (state,) = self._on_trainer(
             lambda: self._service.wait([trainer.save_state(name, overwrite=True)], f"saving {name}")
         )
-        return str(state.path)
+        self._saved = str(state.path)
+        self._journal.clear()
+
+    def _unused(self, name: str) -> str:
+        """Return ``name`` with a number if it was used: the state that we would return to, should
+        this save fail half-way, must not be written over."""
+        self._names[name] += 1
+        return name if self._names[name] == 1 else f"{name}-{self._names[name]}"
 
     def _on_trainer(self, call: Callable[[], T]) -> T:
         """Make ``call``; if it fails or is interrupted, the model's state is unknown: drop it."""
@@ -336,6 +350,4 @@ class MintBackend:
         self._forget()
 
     def _forget(self) -> None:
-        self._training: Any = None
-        self._sampler: Any = None
-        self._base_sampler: Any = None
+        self._training = self._sampler = self._base_sampler = None

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import email.utils
 import logging
+import re
 import time
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 from tenacity import (
@@ -108,7 +108,7 @@ class ServiceHTTP(httpx.AsyncClient):  # type: ignore[misc]  # httpx is optional
 
     def _pause(self, state: RetryCallState) -> float:
         fault = state.outcome.exception()
-        return self._backoff(state) if fault.wait_s is None else fault.wait_s
+        return float(self._backoff(state) if fault.wait_s is None else fault.wait_s)
 
     async def _once(self, request: Any, update: bool, kwargs: dict[str, Any]) -> Any:
         if why := self.stopped or (update and self._update_failed):
@@ -213,7 +213,7 @@ def reach(base_url: str) -> None:
 
     A service that answers 429 or 5xx counts as there: the retries deal with it.
     """
-    if urlsplit(base_url).scheme not in ("http", "https"):
+    if not re.match(r"https?://[^/\s]", base_url):
         raise BackendError(f"MINT_BASE_URL={base_url!r} is no address. Write http(s)://host[:port]")
     answer = _ask(base_url, lambda http: http.get("/api/v1/healthz"))
     if answer.status_code == 404:

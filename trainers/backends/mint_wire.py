@@ -23,11 +23,12 @@ def to_params(types: Any, params: SamplingParams, index: int) -> Any:
     Their ``stop`` takes strings or ids, not both; ``response_end`` sees to the rest. (A field
     ``stop_token_ids`` does not exist there, and would be dropped silently.)
     """
+    stop: tuple[str | int, ...] = params.stop or params.stop_tokens
     seed = np.random.SeedSequence([abs(params.seed), index]).generate_state(1)[0]
     return types.SamplingParams(
         max_tokens=params.max_tokens,
         temperature=params.temperature,
-        stop=list(params.stop) or list(params.stop_tokens) or None,
+        stop=list(stop) or None,
         seed=int(seed) & 0x3FFFFFFF,  # servers add the sample's number to it, in 31 bits
     )
 
@@ -106,7 +107,7 @@ def _first_end(tokens: list[int], params: SamplingParams, vocab_size: int) -> in
 
 def from_prompt_logprobs(datum: Datum, logprobs: Sequence[float | None] | None) -> Floats:
     """Return ``compute_logprobs``'s answer as an array: act tokens only, 0 elsewhere."""
-    acts = np.flatnonzero(datum.mask)
+    acts = np.flatnonzero(datum.mask).tolist()
     given = logprobs or ()
     values = [given[i] if i < len(given) else None for i in acts]
     out = np.zeros(len(datum.tokens))
