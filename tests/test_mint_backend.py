@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import socket
@@ -396,6 +397,46 @@ def test_the_service_restarts(
     service.hooks[endpoint] = restart
     step(backend, 2)
     step(backend, 3)
+    assert same(weights(service, backend), undisturbed)
+
+
+@pytest.mark.parametrize("status", [400, 404, 410])
+def test_an_update_that_fails_after_it_was_taken(
+    service: Service, connect: Any, undisturbed: Model, status: int
+) -> None:
+    """As SkyRL answers after a restart: it takes the update, and then has no model for it."""
+    backend = connect()
+    step(backend, 0)
+    step(backend, 1)
+    tries = 4 if status == 400 else 1  # the SDK asks again three times after a 400
+
+    def forget() -> None:
+        service.fail("retrieve_future", *[Fault(status)] * tries)
+
+    service.hooks["forward_backward"] = forget
+    step(backend, 2)
+    assert not service.script["retrieve_future"]
+    step(backend, 3)
+    assert same(weights(service, backend), undisturbed)
+
+
+@pytest.mark.parametrize("category", ["user", "server"])
+def test_an_update_that_the_service_reports_as_failed(
+    service: Service, connect: Any, undisturbed: Model, category: str
+) -> None:
+    backend = connect()
+    step(backend, 0)
+    body = json.dumps({"error": "sequence too long", "category": category}).encode()
+
+    def fail() -> None:
+        service.fail("retrieve_future", Fault(body=body))
+
+    service.hooks["forward_backward"] = fail
+    if category == "user":  # it would fail again
+        with pytest.raises(BackendError, match="sequence too long"):
+            step(backend, 1)
+    for seed in (1, 2, 3):
+        step(backend, seed)
     assert same(weights(service, backend), undisturbed)
 
 

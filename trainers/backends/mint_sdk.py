@@ -151,13 +151,22 @@ def _cancel(futures: list[Any]) -> None:
 
 
 def _verdict(error: Exception) -> tuple[int, str, bool]:
-    """Return (HTTP status or 0, what the service said, whether the model is lost) of ``error``."""
+    """Return (HTTP status or 0, what the service said, whether the model is lost) of ``error``.
+
+    A request that was taken and failed later leaves the model in a state that nobody knows. So
+    does one that the service does not find the model for. One refused at once does not.
+    """
     source = error if hasattr(error, "status_code") else error.__cause__
     status = int(getattr(source, "status_code", 0) or 0)
     body = getattr(source, "body", None)
+    detail = f"{type(error).__name__}: {error}"
     if isinstance(body, dict) and "detail" in body:
-        return status, str(body["detail"]), bool(body.get("lost")) or status in (404, 410)
-    return status, f"{type(error).__name__}: {error}", status in (404, 410)
+        detail = str(body["detail"])
+        if "lost" in body:  # ServiceHTTP has decided
+            return status, detail, bool(body["lost"])
+    taken = bool(status) and source is not error
+    failed_there = hasattr(error, "category") and str(error.category) != "user"
+    return status, detail, taken or failed_there or status in (404, 410)
 
 
 def _advice(status: int, url: str) -> str:

@@ -107,9 +107,12 @@ def _first_end(tokens: list[int], params: SamplingParams, vocab_size: int) -> in
 
 def from_prompt_logprobs(datum: Datum, logprobs: Sequence[float | None] | None) -> Floats:
     """Return ``compute_logprobs``'s answer as an array: act tokens only, 0 elsewhere."""
+    given = list(logprobs or ())
+    if len(given) == len(datum.tokens) - 1:  # SkyRL 0.3.0 leaves the first token out
+        given.insert(0, None)
+    given += [None] * (len(datum.tokens) - len(given))
     acts = np.flatnonzero(datum.mask).tolist()
-    given = logprobs or ()
-    values = [given[i] if i < len(given) else None for i in acts]
+    values = [given[i] for i in acts]
     out = np.zeros(len(datum.tokens))
     out[acts] = floats(values, len(acts), "prompt log-probabilities")
     return out
