@@ -137,8 +137,7 @@ class Service:
         self.jwt = False
         self.logprobs = True
         self.stops = True
-        self.most_in_flight = 0
-        self._in_flight = 0
+        self.gate: threading.Barrier | None = None  # holds samples till so many are in flight
         self._lock = threading.RLock()
         self._forget()
         self._listen(0)
@@ -354,11 +353,6 @@ class Service:
         self.samplers[name] = model
         return name
 
-    def enter(self, by: int) -> None:
-        with self._lock:
-            self._in_flight += by
-            self.most_in_flight = max(self.most_in_flight, self._in_flight)
-
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
@@ -394,12 +388,10 @@ class _Handler(BaseHTTPRequestHandler):
         service.requests.append((path, body or {}, headers))
         if path in service.hooks:
             service.hooks.pop(path)()
+        if service.gate is not None and path == "asample":
+            service.gate.wait()
         fault = service.script[path].popleft() if service.script[path] else Fault(after=True)
-        service.enter(1)
-        try:
-            self._misbehave(fault, path, body, headers)
-        finally:
-            service.enter(-1)
+        self._misbehave(fault, path, body, headers)
 
     def _misbehave(self, fault: Fault, path: str, body: Any, headers: dict[str, str]) -> None:
         time.sleep(fault.sleep_s)
