@@ -177,6 +177,19 @@ def test_datum_on_the_wire(service: Service, connect: Any) -> None:
     }
 
 
+def test_lora_on_the_wire(service: Service, connect: Any) -> None:
+    connect(lora=LoraParams(12, train_mlp=False, train_attn=True, train_unembed=False, seed=5))
+    (sent,) = service.bodies("create_model")
+    assert sent["base_model"] == MODEL
+    assert sent["lora_config"] == {
+        "rank": 12,
+        "seed": 5,
+        "train_mlp": False,
+        "train_attn": True,
+        "train_unembed": False,
+    }
+
+
 def test_logprobs_come_back_aligned(connect: Any) -> None:
     backend = connect()
     (group,) = backend.sample([SampleRequest(PROMPT, 3)], SamplingParams(4))
@@ -517,6 +530,30 @@ def test_retries_back_off_and_end(service: Service, connect: Any) -> None:
     assert 0.7 <= time.monotonic() - start < 20  # 0.1 + 0.2 + 0.4, and jitter
     service.script.clear()
     assert weights(service, backend).steps == 1  # the loop can still save
+
+
+def test_a_service_that_is_full_is_waited_for(service: Service, connect: Any) -> None:
+    """429 on samples means that enough are in flight: no fault, and no limit but the time-out."""
+    backend = connect(retries=0)
+    service.fail("asample", Fault(429), Fault(429, {"Retry-After": "0.2"}))
+    assert backend.sample([SampleRequest(PROMPT, 1)], SamplingParams(2))
+
+
+def test_waiting_is_said_without_a_flood(
+    service: Service, connect: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    backend = connect()
+    backend.sample([SampleRequest(PROMPT, 1)], SamplingParams(2))
+    service.fail("asample", *[Fault(503)] * 50)
+    backend.sample([SampleRequest(PROMPT, 1)] * 50, SamplingParams(2))
+    said = [r.getMessage() for r in caplog.records if r.name == "trainers.mint"]
+    assert 1 <= len(said) < 25
+    assert "503" in said[0]
+
+
+def test_no_data_no_step(service: Service, connect: Any) -> None:
+    assert connect().update([], "importance_sampling", {}, AdamParams(0.1)) == UpdateResult()
+    assert service.count("optim_step") == 0
 
 
 @pytest.mark.parametrize("endpoint", ["asample", "forward_backward", "retrieve_future"])

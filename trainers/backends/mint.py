@@ -123,7 +123,7 @@ class MintBackend:
             return Codec(tokenizer)
         except (BackendError, TokenizerError) as error:
             raise BackendError(
-                f"{error} Name a tokenizer's folder or model with --tokenizer"
+                f"{str(error).rstrip('.')}. Name a tokenizer's folder or model with --tokenizer"
             ) from None
 
     # -- the four verbs -----------------------------------------------------------------------
@@ -154,9 +154,13 @@ class MintBackend:
     ) -> UpdateResult:
         """Take one optimizer step on the summed loss; both requests go out before any wait.
 
+        Without data there is no step.
+
         Raises:
             BackendError: the service failed, or refuses the loss. The step is not taken then.
         """
+        if not datums:
+            return UpdateResult()
         types = self._types
         update = _Update(
             [wire.to_datum(types, datum) for datum in datums],

@@ -9,6 +9,7 @@ of its layers retries.
 
 from __future__ import annotations
 
+import asyncio
 import email.utils
 import logging
 import re
@@ -60,6 +61,10 @@ class ServiceHTTP(httpx.AsyncClient):  # type: ignore[misc]  # httpx is optional
     only if it cannot have been carried out (429, 503, no connection). Otherwise its answer is 424
     with ``"lost": true``, and no further update goes out through this client.
 
+    One thing is left to the SDK: 429 on ``asample`` is how a service says that enough samples are
+    in flight. The SDK then sends fewer at a time, for as long as it takes; ``Retry-After`` is
+    waited out before it hears of it.
+
     Args:
         api_key: goes into ``X-API-Key`` wherever the SDK put the placeholder.
         retries: how often a request is sent again.
@@ -78,6 +83,7 @@ class ServiceHTTP(httpx.AsyncClient):  # type: ignore[misc]  # httpx is optional
         self._key, self._retries = api_key, retries
         doubling = wait_exponential(multiplier=backoff_s, max=_LONGEST_PAUSE_S)
         self._backoff = doubling + wait_random(0, backoff_s / 2)
+        self._said = 0.0
         self.stopped = ""  # why nothing more goes out
         self._update_failed = ""  # why no update goes out
 
@@ -102,13 +108,21 @@ class ServiceHTTP(httpx.AsyncClient):  # type: ignore[misc]  # httpx is optional
             stop=stop_after_attempt(self._retries + 1),
             wait=self._pause,
             retry=retry_if_exception(lambda e: _repeatable(e, update)),
-            before_sleep=_say,
+            before_sleep=self._say,
             reraise=True,
         )
 
     def _pause(self, state: RetryCallState) -> float:
         fault = state.outcome.exception()
         return float(self._backoff(state) if fault.wait_s is None else fault.wait_s)
+
+    def _say(self, state: RetryCallState) -> None:
+        """Log why there is a pause; one line a second at most, however many requests wait."""
+        if time.monotonic() - self._said < 1.0:
+            return
+        self._said = time.monotonic()
+        fault, pause = state.outcome.exception(), state.next_action.sleep
+        log.warning("%s; try %d in %.1f s", fault, state.attempt_number + 1, pause)
 
     async def _once(self, request: Any, update: bool, kwargs: dict[str, Any]) -> Any:
         if why := self.stopped or (update and self._update_failed):
@@ -121,6 +135,9 @@ class ServiceHTTP(httpx.AsyncClient):  # type: ignore[misc]  # httpx is optional
             raise Passing("no answer in time", reached=True) from None
         except httpx.TransportError as error:
             raise Passing(_reason(error), reached=not _never_sent(error)) from None
+        if answer.status_code == 429 and request.url.path.endswith("/asample"):
+            await asyncio.sleep(_retry_after(answer) or 0.0)
+            return answer
         return _checked(request, answer)
 
     async def _add_key(self, request: Any) -> None:
@@ -140,15 +157,6 @@ def _repeatable(error: BaseException, update: bool) -> bool:
 
 def _never_sent(error: Exception) -> bool:
     return isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
-
-
-def _say(state: RetryCallState) -> None:
-    log.warning(
-        "%s; next try in %.1f s (try %d)",
-        state.outcome.exception(),
-        state.next_action.sleep,
-        state.attempt_number + 1,
-    )
 
 
 def _checked(request: Any, answer: Any) -> Any:
