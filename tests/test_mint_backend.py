@@ -616,6 +616,22 @@ def test_another_kind_of_server(service: Service, connect: Any) -> None:
         connect()
 
 
+def test_the_key_does_not_follow_a_redirect(service: Service, connect: Any) -> None:
+    other = Service()
+    try:
+        service.fail("healthz", Fault(307, {"Location": f"{other.url}/api/v1/healthz"}))
+        with pytest.raises(BackendError, match=other.url):
+            connect()
+        backend = connect()
+        to = {"Location": f"{other.url}/api/v1/forward_backward"}
+        service.fail("forward_backward", Fault(307, to))
+        with pytest.raises(BackendError, match="failed"):
+            step(backend, 0)
+        assert other.requests == []
+    finally:
+        other.stop()
+
+
 @pytest.mark.parametrize("jwt", [False, True])
 @pytest.mark.parametrize("key", GOOD_KEYS)
 def test_keys_of_every_form_are_taken(service: Service, connect: Any, key: str, jwt: bool) -> None:

@@ -120,7 +120,7 @@ def skyrl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SkyRL]:
 
 
 def connect(skyrl: SkyRL, **settings: Any) -> MintBackend:
-    return MintBackend(skyrl.model, LORA, "tml-any", skyrl.url, timeout_s=240.0, **settings)
+    return MintBackend(skyrl.model, LORA, "tml-any", skyrl.url, **settings)
 
 
 def draw(backend: MintBackend, seed: int) -> tuple[list[Datum], float]:

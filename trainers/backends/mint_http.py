@@ -74,7 +74,7 @@ class ServiceHTTP(httpx.AsyncClient):  # type: ignore[misc]  # httpx is optional
     def __init__(self, api_key: str, retries: int, backoff_s: float) -> None:
         super().__init__(
             http2=True,
-            follow_redirects=True,
+            follow_redirects=False,  # the key is for this host alone
             # Servers drop idle connections after 5 s or more; we drop them first, lest an update
             # meet a connection that is just being closed.
             limits=httpx.Limits(max_connections=1000, keepalive_expiry=2.0),
@@ -99,7 +99,7 @@ class ServiceHTTP(httpx.AsyncClient):  # type: ignore[misc]  # httpx is optional
             answer = await self._retrying(update)(self._once, request, update, kwargs)
         except Passing as fault:
             answer = _gave_up(request, str(fault), lost=update and fault.reached)
-        if update and answer.is_error:
+        if update and not answer.is_success:
             self._update_failed = f"not sent, since the update before it failed ({answer.text})"
         return answer
 
@@ -224,6 +224,11 @@ def reach(base_url: str) -> None:
     if not re.match(r"https?://[^/\s]", base_url):
         raise BackendError(f"MINT_BASE_URL={base_url!r} is no address. Write http(s)://host[:port]")
     answer = _ask(base_url, lambda http: http.get("/api/v1/healthz"))
+    if answer.is_redirect:
+        raise BackendError(
+            f"{base_url} sends on to {answer.headers.get('location')}, where the key would go too. "
+            "If that is the service, set MINT_BASE_URL to it"
+        )
     if answer.status_code == 404:
         raise BackendError(
             f"{base_url} answers, but not as a MinT (Tinker) service: /api/v1/healthz is not there."
@@ -268,9 +273,7 @@ def _admitted(base_url: str, key: str, method: str, path: str, body: Any) -> dic
 
 def _ask(base_url: str, request: Callable[[Any], Any]) -> Any:
     try:
-        with httpx.Client(
-            base_url=base_url.rstrip("/"), timeout=3.0, follow_redirects=True
-        ) as http:
+        with httpx.Client(base_url=base_url.rstrip("/"), timeout=3.0) as http:
             return request(http)
     except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
         raise BackendError(
