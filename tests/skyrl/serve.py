@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
+import time
 import typing
 
 import typing_extensions
@@ -34,10 +37,18 @@ def api(settings: dict[str, typing.Any]) -> None:
     def command(_: object, config: EngineConfig) -> list[str]:
         return [sys.executable, os.path.abspath(__file__), "engine", *config_to_argv(config)]
 
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     service._build_uv_run_cmd_engine = command
     port = settings.pop("port")
     service.app.state.engine_config = EngineConfig(**settings)
     uvicorn.run(service.app, host="127.0.0.1", port=port, log_level="warning")
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this process group, the engine included, when the test run is gone."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os.killpg(0, signal.SIGKILL)
 
 
 if __name__ == "__main__":
