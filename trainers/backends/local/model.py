@@ -56,7 +56,7 @@ def pick_threads(wanted: int | None) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     times = psutil.cpu_times_percent(interval=0.3)
     busy = (times.user + times.system) / 100 * (psutil.cpu_count() or 1)  # low priority aside
-    return max(1, (cores or 1) - round(busy))
+    return max(1, int(cores or 1) - round(busy))
 
 
 def pick_dtype(name: str | None, device: torch.device) -> torch.dtype:
