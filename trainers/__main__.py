@@ -126,14 +126,14 @@ def settled(config: TrainConfig, backend: Backend) -> TrainConfig:
     return config.model_copy(update=chosen)
 
 
-def _claim(command: Command) -> Path | None:
-    """Make the run directory; return it if it was not there before."""
+def _claim(command: Command) -> list[Path]:
+    """Make the run directory; return the folders that were not there before, innermost first."""
     folder = command.folder
     if command.resume:
         read_state(folder)
-        return None
+        return []
     claim_folder(folder)
-    new = not folder.exists()
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / ".probe"
@@ -144,12 +144,13 @@ def _claim(command: Command) -> Path | None:
             f"cannot write to the run directory {folder}: {error.strerror}. "
             "Name another one by --run-dir."
         ) from error
-    return folder if new else None
+    return new
 
 
-def _unmake(folder: Path | None) -> None:
-    if folder is not None:
-        with suppress(OSError):
+def _unmake(folders: Sequence[Path]) -> None:
+    """Take back the empty folders that ``_claim`` made."""
+    with suppress(OSError):
+        for folder in folders:
             folder.rmdir()
 
 

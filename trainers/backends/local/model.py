@@ -53,10 +53,11 @@ def pick_threads(wanted: int | None) -> int:
     """
     if wanted is not None:
         return wanted
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if affinity else os.cpu_count() or 1
     times = psutil.cpu_times_percent(interval=0.3)
-    busy = (times.user + times.system) / 100 * (psutil.cpu_count() or 1)  # low priority aside
-    return max(1, int(cores or 1) - round(busy))
+    busy = float(times.user + times.system) / 100  # a fraction of all; low priority left aside
+    return max(1, cores - round(busy * (os.cpu_count() or 1)))
 
 
 def pick_dtype(name: str | None, device: torch.device) -> torch.dtype:
