@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from trainers.__main__ import main
 from trainers.command import parse
 from trainers.config import DOCUMENTED, LOCAL, TrainConfig
+from trainers.errors import TrainerError
 
 
 @pytest.fixture(autouse=True)
@@ -154,6 +155,11 @@ def test_resume_takes_the_runs_settings_and_new_ones(monkeypatch: pytest.MonkeyP
     argv = ["mint/Math-v0", "--backend", "bandit", "--digits", "1", "--steps", "2"]
     assert main([*argv, "--run-dir", "r"]) == 0
     monkeypatch.setenv("MINT_RL_BATCH", "99")  # the environment of another day has no say
+    assert parse(["mint/Math-v0", "--steps", "4", "--resume=r"]) == parse(
+        ["--resume", "r", "--steps", "4"]
+    )
+    with pytest.raises(TrainerError, match="is a run of mint/Math-v0"):
+        parse(["mint/Other-v0", "--resume", "r"])
     command = parse(["--resume", "r", "--steps", "4"])
     assert command.config.steps == 4
     assert command.config.batch == LOCAL.get("x", {}).get("batch", 10)

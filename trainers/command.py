@@ -78,8 +78,9 @@ def parse(argv: Sequence[str]) -> Command:
     variables = {**dotenv, **os.environ}
     key = variables.get("MINT_API_KEY") or None
     base_url = variables.get("MINT_BASE_URL") or None
-    if argv[0] == "--resume":
-        return _resume(argv[1:], key, base_url)
+    folder, argv = _take_resume(argv)
+    if folder is not None:
+        return _resume(folder, argv, key, base_url)
     if argv[0].startswith("-"):
         raise TrainerError(f"the environment comes first: mint-grpo ENV {argv[0]} ...")
     env = argv[0]
@@ -87,14 +88,28 @@ def parse(argv: Sequence[str]) -> Command:
     return Command(config, _run_folder(config), False, key, base_url)
 
 
-def _resume(argv: Sequence[str], key: str | None, base_url: str | None) -> Command:
-    if not argv or argv[0].startswith("-"):
-        raise TrainerError("--resume needs the folder of a run: mint-grpo --resume RUN_DIR")
-    folder = Path(argv[0])
+def _take_resume(argv: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """Take ``--resume RUN_DIR`` out of the arguments, wherever it stands."""
+    for i, word in enumerate(argv):
+        if word != "--resume" and not word.startswith("--resume="):
+            continue
+        value = word.partition("=")[2] or (argv[i + 1] if i + 1 < len(argv) else "")
+        if not value or value.startswith("-"):
+            raise TrainerError("--resume needs the folder of a run: mint-grpo --resume RUN_DIR")
+        used = 1 if "=" in word else 2
+        return Path(value), [*argv[:i], *argv[i + used :]]
+    return None, list(argv)
+
+
+def _resume(folder: Path, argv: Sequence[str], key: str | None, base_url: str | None) -> Command:
     stored = read_config(folder)
+    env = str(stored["env"])
+    if argv and not argv[0].startswith("-"):
+        if argv[0] != env:
+            raise TrainerError(f"{folder} is a run of {env}, not of {argv[0]}: leave {argv[0]} out")
+        argv = argv[1:]
     # The run's own settings stand in for the defaults, and the environment has no say.
-    config = _read(str(stored["env"]), argv[1:], key, [], stored)
-    return Command(config, folder, True, key, base_url)
+    return Command(_read(env, argv, key, [], stored), folder, True, key, base_url)
 
 
 def _read(
