@@ -41,6 +41,7 @@ def test_the_documents_defaults_of_math_on_a_service(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("MINT_API_KEY", "tml-x")
     command = parse(["mint/Math-v0"])
     assert command.config.backend == "mint"
+    assert command.config.save_every == 1  # a service may be gone at any step
     assert command.api_key == "tml-x"
     for name, value in DOCUMENTED["mint/Math-v0"].items():
         assert getattr(command.config, name) == value
@@ -142,6 +143,7 @@ def test_help_names_every_setting_and_its_default(capsys: pytest.CaptureFixture[
         main(["mint/Math-v0", "--help"])
     assert stop.value.code == 0
     text = capsys.readouterr().out
+    assert "mint-grpo mint/Math-v0 --steps 20" in text
     for name in TrainConfig.model_fields:
         if name != "env":
             assert f"--{name.replace('_', '-')}" in text

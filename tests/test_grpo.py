@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import signal
+import sys
+import types
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -309,3 +311,25 @@ def test_main_runs_resumes_and_prints_what_mint_users_know(
     assert [m["step"] for m in rows(Path(folder))] == [1, 2, 3, 4, 5]
     assert main(argv) == 2
     assert "--resume" in capsys.readouterr().err
+
+
+def test_sinks_get_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, float]] = []
+    fake = types.ModuleType("trackio")
+    fake.init = lambda **_: None  # type: ignore[attr-defined]
+    fake.log = lambda metrics, step: seen.append((step, metrics["reward"]))  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "trackio", fake)
+    folder = str(tmp_path / "run")
+    argv = ["test/EvenDigit-v0", "--backend", "bandit", "--steps", "3", "--run-dir", folder]
+    assert main([*argv, "--log-to", "trackio"]) == 0
+    assert [step for step, _ in seen] == [1, 2, 3]
+
+
+def test_a_missing_sink_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    argv = ["test/EvenDigit-v0", "--backend", "bandit", "--run-dir", str(tmp_path / "run")]
+    assert main([*argv, "--log-to", "wandb"]) == 2
+    assert "pip install 'mint-envs[wandb]'" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

@@ -44,6 +44,18 @@ examples:
 environments: {ids}
 """
 
+_HELP = """Train on {env} with GRPO.
+
+examples:
+  mint-grpo {env} --steps 20 --batch 16 --group 8
+  mint-grpo {env} --eval-every 10 --seed 1 --run-dir runs/second
+  mint-grpo {env} --base-model path/or/name --lr 1e-4 --loss-fn ppo
+  mint-grpo --resume runs/second
+
+Each option is also read from the environment and from .env: MINT_RL_STEPS for --steps and so on,
+MINT_BASE_MODEL, MINT_LORA_RANK, MINT_API_KEY (a service in place of this machine), MINT_BASE_URL.
+"""
+
 #: Environment variables of the MinT documents whose names are not MINT_RL_<FIELD>.
 _NAMES = {"base_model": "MINT_BASE_MODEL", "rank": "MINT_LORA_RANK"}
 #: Other names that the documents give to a setting.
@@ -126,7 +138,7 @@ def _read(
     preset = chosen.pop("preset")
     if stored is None:
         wanted = _backend(chosen["backend"], key)
-        presets = defaults_for(env, preset or ("local" if wanted == "local" else "documents"))
+        presets = defaults_for(env, wanted, preset)
         chosen = _parser(env, own, argv, [*sources, presets]).model_dump()
         chosen.pop("preset")
         chosen["backend"] = wanted
@@ -216,7 +228,7 @@ def _parser(
         ) -> tuple[PydanticBaseSettingsSource, ...]:
             return tuple(_Given(settings_cls, source) for source in sources)
 
-    model = create_model("mint-grpo", __base__=Base, __doc__=f"Train on {env} with GRPO.", **fields)
+    model = create_model("mint-grpo", __base__=Base, __doc__=_HELP.format(env=env), **fields)
     try:
         return model()
     except ValidationError as error:

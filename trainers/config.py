@@ -146,13 +146,23 @@ LOCAL: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def defaults_for(env: str, preset: str) -> dict[str, Any]:
+#: A service may be gone at any step; a checkpoint there costs what each step's sampler costs.
+SERVICE: dict[str, Any] = {"save_every": 1}
+
+
+def defaults_for(env: str, backend: str, preset: str | None = None) -> dict[str, Any]:
     """Return the defaults of ``env`` that differ from ``TrainConfig``'s.
 
     Args:
         env: environment id; ``"module:id"`` counts as ``id``.
-        preset: ``"documents"``, or ``"local"`` for a small model on this machine.
+        backend: ``"local"``, ``"mint"`` or ``"bandit"``.
+        preset: ``"documents"``, or ``"local"`` for a small model on this machine; by default
+            what suits the backend.
     """
     name = env.rpartition(":")[2]
-    documented = DOCUMENTED.get(name, {})
-    return {**documented, **LOCAL.get(name, {})} if preset == "local" else dict(documented)
+    local = (preset or backend) == "local"
+    return {
+        **(SERVICE if backend == "mint" else {}),
+        **DOCUMENTED.get(name, {}),
+        **(LOCAL.get(name, {}) if local else {}),
+    }
