@@ -1,0 +1,223 @@
+"""A sandbox for programs that a model wrote.
+
+    from mint_envs.code.sandbox import Sandbox
+    with Sandbox() as sandbox:
+        outcome = sandbox.run("def f(x): return x + 1", calls=["f(1)", "f('a')"])
+        outcome.records[0]          # ("value", 2)
+
+The default needs no daemon, no privileges and no package. See docs/sandbox.md for what it holds
+off, and how.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+from ...errors import SandboxUnavailable, SettingError, did_you_mean
+from .base import Backend, Job, Limits, Outcome
+from .cache import Cache
+from .pool import Pool
+from .toolchains import ALIASES, TOOLCHAINS
+from .worker import Refused
+
+__all__ = ["Backend", "Job", "Limits", "Outcome", "Sandbox", "SandboxUnavailable", "shared"]
+
+_WAYS_OUT = (
+    "Ways out: let this container or user open user namespaces (sysctl kernel.unprivileged_userns_"
+    "clone=1, kernel.apparmor_restrict_unprivileged_userns=0, or docker's --security-opt "
+    "seccomp=unconfined), use a kernel with Landlock (Linux 5.13 or later), sandbox='docker', "
+    "sandbox='podman', or sandbox='remote' with a SandboxFusion server. `mint-envs doctor` shows "
+    "what works here."
+)
+_UNSAFE = (
+    "sandbox='unsafe' runs generated programs with nothing between them and this machine: they "
+    "can read, delete and send whatever you can. Use it only for programs that you wrote."
+)
+
+
+class Sandbox:
+    """Runs programs, each in a fresh process that sees nothing of this machine.
+
+    Args:
+        backend: ``"auto"``: namespaces, else Landlock, else an error; ``"namespaces"`` or
+            ``"landlock"`` for that one alone; ``"docker"``, ``"podman"``, ``"remote"``;
+            ``"unsafe"``: no walls at all; or an object with the methods of ``Backend``.
+        workers: programs at the same time; 0 means one for each CPU.
+        options: of the backend: ``runtime``, ``image`` (docker, podman), ``url`` (remote).
+
+    Raises:
+        SandboxUnavailable: the backend does not work here; says what is missing.
+        SettingError: there is no such backend.
+    """
+
+    def __init__(self, backend: str | Backend = "auto", workers: int = 0, **options: Any) -> None:
+        self._backend = _backend(backend, workers, options) if isinstance(backend, str) else backend
+        self._cache = Cache()
+
+    @property
+    def tier(self) -> str:
+        """How programs are walled off: ``"namespaces"``, ``"landlock"``, ``"docker"``, ..."""
+        return self._backend.tier
+
+    def run(self, program: str, calls: Sequence[str] = (), *, stdin: str | None = None,
+            language: str = "python", limits: Limits | None = None) -> Outcome:  # fmt: skip
+        """Run a program and return the values of ``calls``, or what it prints given ``stdin``."""
+        job = Job(
+            program,
+            "values" if stdin is None else "main",
+            tuple(calls),
+            stdin or "",
+            language=language,
+            limits=limits or Limits(),
+        )
+        return self.run_jobs([job])[0]
+
+    def run_jobs(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Run many jobs on all workers; outcomes keep the order. A job seen before is not run again.
+
+        Raises:
+            SandboxUnavailable: the tool of a job's language is not installed.
+        """
+        for language in sorted({job.language for job in jobs} - {"python"}):
+            _require_tool(language, self.tier)
+        known = {job: self._cache.get(job) for job in jobs}
+        new = [job for job, outcome in known.items() if outcome is None]
+        for job, outcome in zip(new, self._backend.run(new) if new else [], strict=True):
+            known[job] = outcome
+            self._cache.put(job, outcome)
+        return [outcome for job in jobs if (outcome := known[job]) is not None]
+
+    def close(self) -> None:
+        """End every process of it."""
+        self._backend.close()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def language_name(language: str) -> str:
+    """Return the name here of a language, for any of the usual ways to write it.
+
+    Raises:
+        SettingError: no such language is known.
+    """
+    name = ALIASES.get(language.lower(), language.lower())
+    if name != "python" and name not in TOOLCHAINS:
+        raise SettingError(
+            f"language={language!r}. {did_you_mean(name, ['python', *TOOLCHAINS])}"
+        )
+    return name
+
+
+def _require_tool(language: str, tier: str) -> None:
+    chain = TOOLCHAINS[language_name(language)]
+    if tier in ("landlock", "plain"):
+        raise SandboxUnavailable(
+            f"language={language!r} needs namespaces, and this sandbox is {tier!r}: a compiler "
+            f"starts processes, which only a pid namespace is sure to end. {_WAYS_OUT}"
+        )
+    if tier == "namespaces" and chain.path() is None:
+        raise SandboxUnavailable(
+            f"language={language!r} needs the command {chain.tool!r}, which is not installed"
+        )
+
+
+def _backend(name: str, workers: int, options: dict[str, Any]) -> Backend:
+    makers: dict[str, Callable[..., Backend]] = {
+        "auto": _auto,
+        "namespaces": functools.partial(_local, "namespaces"),
+        "landlock": functools.partial(_local, "landlock"),
+        "unsafe": _unsafe,
+        "docker": functools.partial(_container, "docker"),
+        "podman": functools.partial(_container, "podman"),
+        "remote": _remote,
+    }
+    if name not in makers:
+        raise SettingError(f"sandbox={name!r}. {did_you_mean(name, makers)}")
+    try:
+        return makers[name](workers=workers, **options)
+    except TypeError as error:
+        raise SettingError(f"sandbox={name!r} does not take these options: {error}") from None
+
+
+def _auto(workers: int = 0) -> Backend:
+    reasons = []
+    for tier in ("namespaces", "landlock"):
+        try:
+            return Pool(tier, workers)
+        except (Refused, OSError) as error:
+            reasons.append(f"{tier}: {error}")
+    raise SandboxUnavailable(
+        f"No sandbox works on this machine ({'; '.join(reasons)}). {_WAYS_OUT}"
+    )
+
+
+def _local(tier: str, workers: int = 0) -> Backend:
+    try:
+        return Pool(tier, workers)
+    except (Refused, OSError) as error:
+        raise SandboxUnavailable(
+            f"sandbox={tier!r} does not work on this machine: {error}. {_WAYS_OUT}"
+        ) from None
+
+
+def _unsafe(workers: int = 0) -> Backend:
+    warnings.warn(_UNSAFE, RuntimeWarning, stacklevel=5)
+    return Pool("plain", workers)
+
+
+def _container(command: str, **options: Any) -> Backend:
+    from .container import Container
+
+    return Container(command, **options)
+
+
+def _remote(**options: Any) -> Backend:
+    from .remote import Remote
+
+    return Remote(**options)
+
+
+_shared: dict[str, Sandbox] = {}
+_lock = threading.RLock()
+
+
+def shared(sandbox: str | Sandbox | None) -> Sandbox:
+    """Return the sandbox that a setting names; one of each name is kept for the process.
+
+    Raises:
+        SandboxUnavailable, SettingError: as ``Sandbox``.
+    """
+    if isinstance(sandbox, Sandbox):
+        return sandbox
+    name = sandbox or "auto"
+    with _lock:
+        if name == "unsafe":
+            warnings.warn(_UNSAFE, RuntimeWarning, stacklevel=3)
+        if name not in _shared:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # said just above
+                _shared[name] = Sandbox(name)
+        return _shared[name]
+
+
+@atexit.register
+def close_shared() -> None:
+    """End the sandboxes that ``shared`` keeps."""
+    with _lock:
+        while _shared:
+            _shared.popitem()[1].close()

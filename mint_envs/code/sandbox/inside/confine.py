@@ -1,0 +1,328 @@
+"""Namespaces, a root of its own, capabilities, Landlock, limits: by ctypes, with no other library.
+
+The order matters. Root does the mounts first, since the interpreter may lie in a directory that
+only root can read, and becomes the user 65534 before it opens a user namespace. An ordinary user
+opens the user namespace first, which is what permits the mounts.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import glob
+import os
+import resource
+import shutil
+import struct
+import sys
+from typing import Any
+
+from . import seccomp
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_MACHINE = os.uname().machine
+
+_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
+_NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
+_REST = _NEWPID | _NEWNET | _NEWIPC | _NEWUTS | _NEWCGROUP
+
+_RDONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT = 1, 2, 4, 8, 32
+_NOATIME, _BIND, _REC, _PRIVATE = 1024, 4096, 16384, 1 << 18
+
+_NOBODY = 65534
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_ROOT = "/proc"  # an existing directory under which no file is that we bind; covered by ours
+
+_PDEATHSIG, _SET_DUMPABLE, _SECCOMP, _CAPBSET_DROP, _SECUREBITS, _NO_NEW_PRIVS = 1, 4, 22, 24, 28, 38
+_NOROOT_LOCKED = 0x2F  # no-setuid-fixup, noroot, keep-caps-locked, and their locks
+
+_LIBRARIES = ("/lib", "/lib64", "/lib32")
+_SHARED = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/etc/ld.so.cache")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+
+
+class Missing(OSError):
+    """The kernel refuses a layer; the message names it."""
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise Missing(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def _mount(source: str | None, target: str, kind: str | None = None, flags: int = 0,
+           data: str | None = None) -> None:  # fmt: skip
+    arguments = [None if text is None else text.encode() for text in (source, target, kind, data)]
+    result = _libc.mount(*arguments[:3], ctypes.c_ulong(flags), arguments[3])
+    _check(result, f"mount {kind or ''} {target}")
+
+
+def prctl(option: int, *arguments: Any) -> None:
+    values = [ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments]
+    _check(_libc.prctl(option, *values, *[ctypes.c_ulong(0)] * (4 - len(values))), f"prctl {option}")
+
+
+def die_with_parent() -> None:
+    prctl(_PDEATHSIG, 9)
+
+
+# -- tier 1: namespaces ---------------------------------------------------------------------------
+
+
+def enter_namespaces(config: dict[str, Any]) -> None:
+    """Leave the host: the next forked child is process 1 of a world of its own.
+
+    Raises:
+        Missing: the kernel or its settings do not allow it.
+    """
+    if os.geteuid() == 0:
+        proc = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
+        _check(_libc.unshare(_NEWNS), "mount namespace")
+        _enter_root(config)
+        os.setgroups([])
+        os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+        os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+        prctl(_SET_DUMPABLE, 1)  # changing the user cleared it; the maps below belong to us again
+        _check(_libc.unshare(_NEWUSER | _NEWNS | _REST), "user namespace")
+        _write_maps(proc, _NOBODY, _NOBODY)
+    else:
+        uid, gid = os.geteuid(), os.getegid()
+        _check(_libc.unshare(_NEWUSER | _NEWNS | _REST), "user namespace")
+        proc = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
+        _write_maps(proc, uid, gid)
+        _enter_root(config)
+    os.close(proc)
+
+
+def _write_maps(proc: int, uid: int, gid: int) -> None:
+    maps = (("setgroups", "deny"), ("uid_map", f"1000 {uid} 1"), ("gid_map", f"1000 {gid} 1"))
+    for name, text in maps:
+        fd = os.open(name, os.O_WRONLY, dir_fd=proc)
+        os.write(fd, text.encode())
+        os.close(fd)
+
+
+def _enter_root(config: dict[str, Any]) -> None:
+    """Make a read-only root with the interpreter in it and nothing of the host's data."""
+    _mount(None, "/", flags=_REC | _PRIVATE)
+    _mount("tmpfs", _ROOT, "tmpfs", _NOSUID | _NODEV, "size=1m,mode=755")
+    links = [path for path in (*_LIBRARIES, *config["links"]) if os.path.islink(path)]
+    for link in links:
+        os.makedirs(os.path.dirname(_ROOT + link), exist_ok=True)
+        os.symlink(os.readlink(link), _ROOT + link)
+    for path in _read_only(config, links):
+        _bind(path, _ROOT + path)
+    for path in config["hidden"]:
+        if os.path.isdir(_ROOT + path):
+            _mount("tmpfs", _ROOT + path, "tmpfs", _NOSUID | _NODEV | _RDONLY, "size=4k,mode=755")
+    for source, target in config["packages"].items():
+        _bind(source, _ROOT + target)
+    os.makedirs(_ROOT + "/tmp", exist_ok=True)
+    _mount(None, _ROOT, flags=_REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
+    os.chdir(_ROOT)
+    _check(_libc.syscall(_PIVOT_ROOT[_MACHINE], b".", b"."), "pivot_root")
+    _check(_libc.umount2(b".", 2), "umount of the host's root")
+    os.chdir("/")
+
+
+def _read_only(config: dict[str, Any], links: list[str]) -> list[str]:
+    paths = [path for path in _LIBRARIES if path not in links]
+    for pattern in (*_SHARED, *_DEVICES, *config["read_only"]):
+        paths += glob.glob(pattern)
+    found: list[str] = []
+    for path in sorted({path for path in paths if os.path.exists(path)}):
+        if not any(path.startswith(outer + "/") for outer in found):
+            found.append(path)
+    return found
+
+
+def _bind(source: str, target: str) -> None:
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "w"):
+            pass
+    _mount(source, target, flags=_BIND | _REC)
+    keep = os.statvfs(source).f_flag & _NOEXEC
+    device = 0 if source.startswith("/dev/") else _NODEV
+    _mount(None, target, flags=_REMOUNT | _BIND | _RDONLY | _NOSUID | device | keep)
+
+
+def fresh_tmp(again: bool, size: str, executable: bool) -> tuple[int, ...]:
+    """Mount an empty /tmp and return its mark, which changes with anything done to it."""
+    if again:
+        _check(_libc.umount2(b"/tmp", 2), "umount of /tmp")
+    flags = _NOSUID | _NODEV | _NOATIME | (0 if executable else _NOEXEC)
+    _mount("tmpfs", "/tmp", "tmpfs", flags, f"size={size},nr_inodes=4k,mode=700")
+    return tmp_mark("/tmp")
+
+
+def tmp_mark(folder: str) -> tuple[int, ...]:
+    """Return what changes when anything is done to a folder of files."""
+    status = os.stat(folder)
+    if folder != "/tmp":  # shared with the host: its free space is anybody's
+        return (status.st_ctime_ns, status.st_mtime_ns)
+    space = os.statvfs(folder)
+    return (status.st_ino, status.st_ctime_ns, status.st_mtime_ns, status.st_atime_ns,
+            space.f_bfree, space.f_ffree)  # fmt: skip
+
+
+# -- tier 2: no namespaces ------------------------------------------------------------------------
+
+
+def give_up_root() -> None:
+    """Become nobody as far as limits go; stay able to read the interpreter's files.
+
+    The limit on processes does not bind the *real* user 0. The effective user keeps reading what
+    belongs to it, within Landlock, and has no capability left.
+    """
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setresuid(_NOBODY, 0, 0)
+
+
+def empty_folder(folder: str) -> tuple[int, ...]:
+    """Delete what is in ``folder`` and return its mark."""
+    os.chmod(folder, 0o700)
+    for entry in list(os.scandir(folder)):
+        if entry.is_dir(follow_symlinks=False):
+            for path, _, _ in os.walk(entry.path):  # a folder may have been closed to its owner
+                os.chmod(path, 0o700)
+            shutil.rmtree(entry.path, ignore_errors=True)
+        else:
+            os.unlink(entry.path)
+    os.utime(folder, (0, 0))
+    return tmp_mark(folder)
+
+
+def folder_full(folder: str, size: int, files: int) -> bool:
+    """Return whether there is more than ``size`` bytes or ``files`` files in it, or a secret."""
+    closed: list[OSError] = []
+    for path, folders, names in os.walk(folder, onerror=closed.append):
+        files -= len(names) + len(folders)
+        for name in names:
+            try:
+                size -= os.lstat(os.path.join(path, name)).st_blocks * 512
+            except OSError:  # deleted just now
+                pass
+        if size < 0 or files < 0:
+            return True
+    return any(isinstance(error, PermissionError) for error in closed)
+
+
+def drop_privileges() -> None:
+    """Drop every capability for good; no program started later can regain one."""
+    if os.geteuid() == 0:
+        prctl(_SECUREBITS, _NOROOT_LOCKED)
+    for capability in range(64):
+        if _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0) < 0:
+            break
+    drop_capabilities()
+
+
+def drop_capabilities() -> None:
+    _check(_libc.capset(struct.pack("Ii", 0x20080522, 0), bytes(24)), "capset")
+
+
+def no_new_privileges() -> None:
+    prctl(_NO_NEW_PRIVS, 1)
+
+
+# -- Landlock -------------------------------------------------------------------------------------
+
+_EXECUTE, _WRITE, _READ, _READ_DIR = 1, 2, 4, 8
+_MAKE_CHAR, _MAKE_SOCK, _MAKE_BLOCK = 1 << 6, 1 << 9, 1 << 11
+
+
+def landlock_version() -> int:
+    return int(_libc.syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint(1)))
+
+
+def landlock_rules(readable: list[str], writable: list[str]) -> int:
+    """Return a descriptor of a rule set: read below ``readable``, everything below ``writable``.
+
+    Raises:
+        Missing: the kernel has no Landlock.
+    """
+    version = _check(landlock_version(), "landlock")
+    rights = (1 << 13) - 1
+    for since, bit in ((2, 13), (3, 14), (5, 15)):
+        rights |= 1 << bit if version >= since else 0
+    size = 24 if version >= 6 else 16 if version >= 4 else 8
+    attributes = struct.pack("QQQ", rights, 3 if version >= 4 else 0, 3 if version >= 6 else 0)
+    rules = _check(
+        _libc.syscall(444, attributes[:size], ctypes.c_size_t(size), ctypes.c_uint(0)), "landlock"
+    )
+    scratch = rights & ~(_MAKE_CHAR | _MAKE_SOCK | _MAKE_BLOCK)
+    for path in readable:
+        _allow(rules, path, _EXECUTE | _READ | _READ_DIR)
+    for path in writable:
+        _allow(rules, path, scratch)
+    _allow(rules, "/dev/null", _READ | _WRITE)
+    return rules
+
+
+def _allow(rules: int, path: str, rights: int) -> None:
+    fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    if not os.path.isdir(path):
+        rights &= _EXECUTE | _WRITE | _READ
+    rule = struct.pack("=Qi", rights, fd)
+    _check(_libc.syscall(445, rules, 1, rule, ctypes.c_uint(0)), f"landlock rule for {path}")
+    os.close(fd)
+
+
+def readable_paths(config: dict[str, Any]) -> list[str]:
+    """What may be read where there is no root of our own to hide the rest."""
+    found = _read_only(config, [])
+    return [*[p for p in found if not p.startswith("/dev/null")], *config["packages"]]
+
+
+def landlock_apply(rules: int) -> None:
+    _check(_libc.syscall(446, rules, ctypes.c_uint(0)), "landlock")
+
+
+# -- the child ------------------------------------------------------------------------------------
+
+
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+
+
+class Filter:
+    """The system call filter of one level, made ready in the zygote."""
+
+    _ANY_PID = 0x7EADBEEF
+
+    def __init__(self, level: str) -> None:
+        self._code = seccomp.program(_MACHINE, self._ANY_PID, level)
+
+    def apply(self) -> None:
+        """Install it in this process, for good."""
+        code = self._code.replace(struct.pack("=I", self._ANY_PID), struct.pack("=I", os.getpid()))
+        program = _Program(len(code) // 8, ctypes.cast(code, ctypes.c_void_p))
+        if _libc.prctl(_SECCOMP, 2, ctypes.byref(program), 0, 0) < 0:
+            raise Missing(ctypes.get_errno(), "system call filter")
+
+
+def common_limits(processes: int) -> None:
+    """Limits that no job changes: no core files, few open files and processes."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
+
+
+def job_limits(cpu_s: float, memory: int, file_size: int, address_space: bool) -> None:
+    """Limits of one job. Virtual machines reserve far more address space than they use."""
+    seconds = int(cpu_s) + 2  # a backstop: the zygote measures CPU time itself
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
+    which = resource.RLIMIT_AS if address_space else resource.RLIMIT_DATA
+    resource.setrlimit(which, (memory, memory))
+
+
+def can_filter() -> bool:
+    """Return whether this machine has a table of system calls and the kernel takes filters."""
+    return sys.platform == "linux" and seccomp.machine_known(_MACHINE)
