@@ -2,5 +2,6 @@
 
 from .grade import grade
 from .sandbox import Sandbox
+from .tasks import CodeTask
 
-__all__ = ["Sandbox", "grade"]
+__all__ = ["CodeTask", "Sandbox", "grade"]

@@ -24,7 +24,7 @@ from .values import Tolerance, plain, shorten
 _BUILTINS = frozenset(dir(builtins))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class ValueTest:
     """A step and what its value must be.
 
@@ -38,7 +38,7 @@ class ValueTest:
     tolerance: Tolerance = Tolerance()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class IoTest:
     """What goes in on stdin, what must come out on stdout, and how that is compared."""
 
@@ -48,7 +48,7 @@ class IoTest:
     tolerance: Tolerance | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Tests made ready.
 
