@@ -30,7 +30,7 @@ def value_test(node: ast.expr, is_call: IsCall) -> dict[str, Any] | None:
 def literal(node: ast.AST) -> tuple[bool, Any]:
     """Return (True, value) of a literal, ``set()`` or ``float("inf")``; else (False, None)."""
     try:
-        return True, ast.literal_eval(node)  # type: ignore[arg-type]
+        return True, ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         pass
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:

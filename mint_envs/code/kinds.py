@@ -4,14 +4,28 @@ Each kind has a reference solution and a wrong one; ``{k}`` is a number drawn fr
 text of a reference is the only definition of what is right: expected values are its results.
 """
 
+# ruff: noqa: E501  (a problem reads best with each of its texts on one line)
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
 from .inputs import (
-    Draw, a_grid, a_list, a_sentence, a_table, a_word, brackets, integers, intervals, list_and_int,
-    two_lists, word_and_int, word_and_letter, word_list,
+    Draw,
+    a_grid,
+    a_list,
+    a_sentence,
+    a_table,
+    a_word,
+    brackets,
+    integers,
+    intervals,
+    list_and_int,
+    two_lists,
+    word_and_int,
+    word_and_letter,
+    word_list,
 )  # fmt: skip
 
 LEVELS = ("easy", "medium", "hard")

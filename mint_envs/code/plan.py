@@ -19,7 +19,7 @@ from typing import Any, Literal
 from ..errors import SettingError
 from .asserts import literal, value_test
 from .stdio import COMPARE
-from .values import Tolerance, plain, shorten
+from .values import EXACT, Tolerance, plain, shorten
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -35,7 +35,7 @@ class ValueTest:
     text: str
     expected: Any = True
     how: Literal["equal", "true", "false", "runs"] = "equal"
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +309,9 @@ def _renamed(text: str, names: set[str], entry: str) -> str:
 
 def _steps(tree: ast.Module, entry: str) -> tuple[str, list[ValueTest]]:
     """Cut test code into (what goes first, steps that each can pass or fail)."""
-    first, steps, pending = [], [], []
+    first: list[str] = []
+    steps: list[str] = []
+    pending: list[ast.stmt] = []
     for node in tree.body:
         if isinstance(node, ast.Assert):
             steps.append("\n".join(map(ast.unparse, [*pending, node])))

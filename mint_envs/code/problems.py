@@ -102,7 +102,7 @@ def passes(problem: CodeProblem, program: str, count: int) -> float:
         type(got) is type(test.expected) and got == test.expected
         for got, test in zip(results, tests, strict=True)
     ]
-    return sum(good) / len(good)
+    return float(sum(good) / len(good))
 
 
 def _result(text: str, name: str, function: Callable[..., Any]) -> Any:

@@ -73,8 +73,7 @@ def same(wire: Any, want: Any, tolerance: Tolerance = EXACT, depth: int = 0) -> 
         return False
     if isinstance(want, list | tuple):
         return all(
-            same(item, other, tolerance, depth + 1)
-            for item, other in zip(items, want, strict=True)
+            same(item, other, tolerance, depth + 1) for item, other in zip(items, want, strict=True)
         )
     return (_same_dict if isinstance(want, dict) else _same_set)(items, want, tolerance, depth + 1)
 

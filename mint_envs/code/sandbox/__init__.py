@@ -79,19 +79,21 @@ class Sandbox:
         return self.run_jobs([job])[0]
 
     def run_jobs(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Run many jobs on all workers; outcomes keep the order. A job seen before is not run again.
+        """Run many jobs on all workers; outcomes keep the order.
+
+        A job that was run lately is not run again: its outcome would be the same.
 
         Raises:
             SandboxUnavailable: the tool of a job's language is not installed.
         """
         for language in sorted({job.language for job in jobs} - {"python"}):
             _require_tool(language, self.tier)
-        known = {job: self._cache.get(job) for job in jobs}
-        new = [job for job, outcome in known.items() if outcome is None]
+        outcomes = self._cache.get_all(jobs)
+        new = [job for job in dict.fromkeys(jobs) if job not in outcomes]
         for job, outcome in zip(new, self._backend.run(new) if new else [], strict=True):
-            known[job] = outcome
+            outcomes[job] = outcome
             self._cache.put(job, outcome)
-        return [outcome for job in jobs if (outcome := known[job]) is not None]
+        return [outcomes[job] for job in jobs]
 
     def close(self) -> None:
         """End every process of it."""
@@ -117,9 +119,7 @@ def language_name(language: str) -> str:
     """
     name = ALIASES.get(language.lower(), language.lower())
     if name != "python" and name not in TOOLCHAINS:
-        raise SettingError(
-            f"language={language!r}. {did_you_mean(name, ['python', *TOOLCHAINS])}"
-        )
+        raise SettingError(f"language={language!r}. {did_you_mean(name, ['python', *TOOLCHAINS])}")
     return name
 
 

@@ -1,9 +1,10 @@
-"""Outcomes by job: the group of a problem repeats programs, and a run of the same job is the same."""
+"""Outcomes by job: a group repeats programs, and the same job has the same outcome."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from .base import Job, Outcome
 
@@ -19,12 +20,13 @@ class Cache:
         self._size = 0
         self._lock = threading.Lock()
 
-    def get(self, job: Job) -> Outcome | None:
+    def get_all(self, jobs: Sequence[Job]) -> dict[Job, Outcome]:
+        """Return what is known of the jobs."""
         with self._lock:
-            outcome = self._kept.get(job)
-            if outcome is not None:
+            known = {job: self._kept[job] for job in jobs if job in self._kept}
+            for job in known:
                 self._kept.move_to_end(job)
-            return outcome
+        return known
 
     def put(self, job: Job, outcome: Outcome) -> None:
         if outcome.failure or outcome.limit == "wall":

@@ -61,7 +61,8 @@ class Toolchain:
 
 
 TOOLCHAINS = {
-    "javascript": Toolchain("node", "main.js", (), ("{tool}", "--max-old-space-size=768", "main.js")),
+    "javascript": Toolchain("node", "main.js", (),
+                            ("{tool}", "--max-old-space-size=768", "main.js")),
     "cpp": Toolchain("g++", "main.cpp", ("-O1", "-std=c++17", "-pipe", "-o", "program", "main.cpp"),
                      ("./program",)),
     "rust": Toolchain("rustc", "main.rs", ("-O", "--edition", "2021", "-o", "program", "main.rs"),
@@ -69,7 +70,8 @@ TOOLCHAINS = {
     "go": Toolchain("go", "main.go", ("build", "-o", "program", "main.go"), ("./program",),
                     ("/usr/local/go/bin/go",)),
     "java": Toolchain("javac", "Main.java", ("-d", ".", "Main.java"),
-                      ("{java}", "-Xmx512m", "-Xss64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", ".", "Main")),
+                      ("{java}", "-Xmx512m", "-Xss64m", "-XX:+UseSerialGC",
+                       "-XX:TieredStopAtLevel=1", "-cp", ".", "Main")),
 }  # fmt: skip
 
 #: What people write for a language, and its name here.

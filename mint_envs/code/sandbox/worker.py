@@ -91,7 +91,9 @@ class Worker:
             Lost: the zygote died or hung.
         """
         if job.kind != "split":
-            return self._run(_MODES[job.kind], job, [_payload(job)], job.stdin.encode("utf-8", "surrogatepass"))
+            return self._run(
+                _MODES[job.kind], job, [_payload(job)], job.stdin.encode("utf-8", "surrogatepass")
+            )
         return self._run(zygote.SPLIT, job, [_tests_payload(job), _payload(job)])
 
     def compile(self, job: Job, files: dict[str, str], command: list[str]) -> Outcome:
@@ -223,7 +225,10 @@ def interpreter() -> str:
 
 def _start(theirs: socket.socket, config: dict[str, Any]) -> subprocess.Popen[bytes]:
     here = str(Path(__file__).parent)
-    boot = f"import sys; sys.path.insert(0, {here!r}); from inside import zygote; sys.path.pop(0); zygote.main()"
+    boot = (
+        f"import sys; sys.path.insert(0, {here!r}); from inside import zygote; sys.path.pop(0); "
+        "zygote.main()"
+    )
     command = [interpreter(), "-s", "-S", "-P", "-B", "-c", boot]
     return subprocess.Popen(
         [*command, str(theirs.fileno()), json.dumps(config)],

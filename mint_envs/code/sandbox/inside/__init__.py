@@ -1,4 +1,4 @@
-"""What runs inside the sandbox: standard library only, imported as the top-level package ``inside``.
+"""What runs inside the sandbox: standard library only, imported as the package ``inside``.
 
 Nothing of ``mint_envs`` is importable where these files run. ``zygote`` starts, shuts itself in
 (``confine``) and forks one child for each job; the child shuts itself in further (``seccomp``)

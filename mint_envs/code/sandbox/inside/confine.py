@@ -7,6 +7,7 @@ opens the user namespace first, which is what permits the mounts.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import glob
 import os
@@ -32,7 +33,14 @@ _NOBODY = 65534
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _ROOT = "/proc"  # an existing directory under which no file is that we bind; covered by ours
 
-_PDEATHSIG, _SET_DUMPABLE, _SECCOMP, _CAPBSET_DROP, _SECUREBITS, _NO_NEW_PRIVS = 1, 4, 22, 24, 28, 38
+_PDEATHSIG, _SET_DUMPABLE, _SECCOMP, _CAPBSET_DROP, _SECUREBITS, _NO_NEW_PRIVS = (
+    1,
+    4,
+    22,
+    24,
+    28,
+    38,
+)
 _NOROOT_LOCKED = 0x2F  # no-setuid-fixup, noroot, keep-caps-locked, and their locks
 
 _LIBRARIES = ("/lib", "/lib64", "/lib32")
@@ -60,7 +68,9 @@ def _mount(source: str | None, target: str, kind: str | None = None, flags: int 
 
 def prctl(option: int, *arguments: Any) -> None:
     values = [ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments]
-    _check(_libc.prctl(option, *values, *[ctypes.c_ulong(0)] * (4 - len(values))), f"prctl {option}")
+    _check(
+        _libc.prctl(option, *values, *[ctypes.c_ulong(0)] * (4 - len(values))), f"prctl {option}"
+    )
 
 
 def die_with_parent() -> None:
@@ -203,10 +213,8 @@ def folder_full(folder: str, size: int, files: int) -> bool:
     for path, folders, names in os.walk(folder, onerror=closed.append):
         files -= len(names) + len(folders)
         for name in names:
-            try:
+            with contextlib.suppress(OSError):  # deleted just now
                 size -= os.lstat(os.path.join(path, name)).st_blocks * 512
-            except OSError:  # deleted just now
-                pass
         if size < 0 or files < 0:
             return True
     return any(isinstance(error, PermissionError) for error in closed)
@@ -301,7 +309,8 @@ class Filter:
     def apply(self) -> None:
         """Install it in this process, for good."""
         code = self._code.replace(struct.pack("=I", self._ANY_PID), struct.pack("=I", os.getpid()))
-        program = _Program(len(code) // 8, ctypes.cast(code, ctypes.c_void_p))
+        buffer = ctypes.create_string_buffer(code, len(code))
+        program = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
         if _libc.prctl(_SECCOMP, 2, ctypes.byref(program), 0, 0) < 0:
             raise Missing(ctypes.get_errno(), "system call filter")
 

@@ -234,13 +234,15 @@ def _raised(error: Any) -> BaseException:
     """
     name, text = (str(part) for part in error)
     kind = getattr(builtins, name, None)
-    plain = isinstance(kind, type) and issubclass(kind, Exception)
-    if not plain or issubclass(kind, StopIteration | StopAsyncIteration):
+    if not (isinstance(kind, type) and issubclass(kind, Exception)):
+        return CallFailed(text)
+    if issubclass(kind, StopIteration | StopAsyncIteration):
         return CallFailed(text)
     try:
-        return kind(text)
+        expected: BaseException = kind(text)
     except TypeError:  # UnicodeDecodeError wants five arguments
         return CallFailed(text)
+    return expected
 
 
 def _copy_back(arguments: tuple[Any, ...], changed: list[Any]) -> None:
@@ -312,7 +314,8 @@ _MODES: dict[str, Callable[[dict[str, Any], Records, int], None]] = {
 def warm_up() -> None:
     """Run small jobs in the zygote, so that children find the interpreter's caches filled."""
     program = (
-        "import math\nclass A:\n    def f(self, x=1, *a, **k):\n        return [i for i in range(x)]\n"
+        "import math\nclass A:\n    def f(self, x=1, *a, **k):\n"
+        "        return [i for i in range(x)]\n"
         "def g(s):\n    return {c: s.count(c) for c in s}, f'{s!r}', sorted(s), len(s) ** 2\n"
     )
     fd = os.open("/dev/null", os.O_RDWR)

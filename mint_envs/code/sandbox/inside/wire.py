@@ -163,7 +163,7 @@ _BASES: list[tuple[type, Callable[[Any, int], Any]]] = [
 ]
 _ENCODERS = dict(_BASES)
 
-_ITERATORS = (types.GeneratorType, map, filter, zip, enumerate, reversed, type(iter([])),
+_ITERATORS: Any = (types.GeneratorType, map, filter, zip, enumerate, reversed, type(iter([])),
               type({}.keys()), type({}.values()), type({}.items()))  # fmt: skip
 
 _DECODERS: dict[Any, Callable[[Any], Any]] = {

@@ -12,6 +12,7 @@ Any packet that arrives while a job runs means: stop it.
 from __future__ import annotations
 
 import array
+import contextlib
 import ctypes
 import gc
 import json
@@ -213,10 +214,8 @@ class Zygote:
     def _kill(self, children: list[int]) -> None:
         targets = [-1] if self._namespaces else children
         for target in targets:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(target, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
 
 
 _RULES_FD, _BEGIN_FD = 5, 6
@@ -237,10 +236,8 @@ def _cpu_used(pids: list[int]) -> float:
     """Return the CPU time of the process that has used most, by its own clock."""
     used = 0.0
     for pid in pids:
-        try:
+        with contextlib.suppress(OSError):  # it has ended
             used = max(used, time.clock_gettime((~pid << 3) | 2))
-        except OSError:  # it has ended
-            pass
     return used
 
 
@@ -255,10 +252,8 @@ def _complain(error: BaseException) -> None:
 def _preload(config: dict[str, Any]) -> None:
     """Import what programs often use, once, before the root changes."""
     for name in config["preload"]:
-        try:
+        with contextlib.suppress(ImportError):
             __import__(name)
-        except ImportError:
-            pass
 
 
 def main() -> None:
