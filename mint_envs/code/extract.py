@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_FENCE = re.compile(r"(```+|~~~+)[ \t]*([\w+#.-]*)[ \t]*$")
+_TAG = re.compile(r"[\w+#.-]*")
 _ONE_LINE = re.compile(r"```([^\n`]+)```")
 _START = re.compile(r"^[ \t]*(?:def |class |import |from \w|async def |@\w)", re.MULTILINE)
 
@@ -43,25 +43,30 @@ def _blocks(text: str) -> list[str]:
     inside: list[str] | None = None
     fence = ""
     for line in text.split("\n"):
-        mark = _FENCE.search(line)
+        before, mark, tag = _fence(line)
         if inside is None:
             if mark:
-                inside, fence = [], mark[1]
-        elif not mark or mark[1][0] != fence[0] or len(mark[1]) < len(fence) or _quoted(line, mark):
+                inside, fence = [], mark
+        elif not mark.startswith(fence) or (tag and before.strip()):  # in a string, a comment
             inside.append(line)
         else:
-            if before := line[: mark.start()].rstrip():
-                inside.append(before)
+            if before.strip():
+                inside.append(before.rstrip())
             found.append("\n".join(inside))
-            inside = [] if mark[2] else None  # a tag: the old block was never closed
+            inside = [] if tag else None  # a tag: the old block was never closed
     if inside is not None:
         found.append("\n".join(inside))
     return found
 
 
-def _quoted(line: str, mark: re.Match[str]) -> bool:
-    """A fence with a tag after code on one line is part of the code (a string, a comment)."""
-    return bool(mark[2]) and bool(line[: mark.start()].strip())
+def _fence(line: str) -> tuple[str, str, str]:
+    """Return (what is before, the fence, its tag) of a line that ends in a fence, else blanks."""
+    for sign in "`~":
+        before, mark, tag = line.rstrip().rpartition(sign * 3)
+        if mark and _TAG.fullmatch(tag.strip(" \t")):
+            text = before.rstrip(sign)
+            return text, mark + before[len(text) :], tag.strip(" \t")
+    return line, "", ""
 
 
 def _dedent(block: str) -> str:

@@ -22,7 +22,7 @@ from .extract import extract
 from .plan import IoTest, Plan, ValueTest, make_plan
 from .sandbox import Job, Limits, Outcome, Sandbox, language_name, shared
 from .stdio import same_output
-from .values import same, shorten, show, truth
+from .values import same, shorten, show, truth, visible
 
 PASSED, WRONG, ERROR, LIMIT, NOT_RUN = "passed", "wrong", "error", "limit", "not run"
 
@@ -205,7 +205,7 @@ class _Case:
             for index in sorted(outcome.records):
                 kind, text = outcome.error(index)
                 if kind or text:
-                    return kind, _without_paths(text)
+                    return visible(kind), _without_paths(text)
         return "", ""
 
     def _report(self, index: int, status: str) -> dict[str, str]:
@@ -270,4 +270,4 @@ _PATHS = re.compile(
 
 
 def _without_paths(text: str) -> str:
-    return _PATHS.sub("<python>", text)
+    return visible(_PATHS.sub("<python>", text))

@@ -94,6 +94,8 @@ def number(wire: Any) -> Any:
     """Return the number of a wire form; raises ``_NoNumber`` if it is none."""
     if isinstance(wire, bool | int):
         return wire
+    if not isinstance(wire, list):
+        raise _NoNumber
     try:
         tag, *texts = wire
         if sum(map(len, texts)) > _MAX_DIGITS:
@@ -196,6 +198,8 @@ def _same_dict(items: list[Any], want: Any, tolerance: Tolerance, depth: int) ->
 def show(wire: Any, room: int = 80) -> str:
     """Return a wire form as short text, at most ``room`` characters and a little."""
     if isinstance(wire, list) and len(wire) == 2 and isinstance(wire[1], list):
+        if room < 4:
+            return "..."
         pieces: list[str] = []
         for item in wire[1]:
             pieces.append(show(item, max(room, 1) // 2))
@@ -216,5 +220,11 @@ _BRACKETS = {"l": ("[", "]"), "t": ("(", ")"), "s": ("{", "}"), "d": ("{", "}"),
 
 
 def shorten(text: str, room: int = 80) -> str:
-    """Return ``text`` on at most ``room`` characters."""
-    return text if len(text) <= room else text[: room - 3] + "..."
+    """Return ``text`` on at most ``room`` characters, fit for a terminal and for UTF-8."""
+    text = text if len(text) <= room else text[: room - 3] + "..."
+    return visible(text)
+
+
+def visible(text: str) -> str:
+    """Escape what a program should not send to a terminal or a log: controls, half surrogates."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)

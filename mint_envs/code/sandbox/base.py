@@ -72,7 +72,8 @@ class Outcome:
         kind, payload = self.records.get(index, ("", None))
         if kind != "error" or not isinstance(payload, list) or len(payload) != 2:
             return "", ""
-        return str(payload[0])[:80], str(payload[1])[:400]
+        name, text = (part if isinstance(part, str) else "?" for part in payload)
+        return name[:80], text[:400]
 
 
 class Backend(Protocol):

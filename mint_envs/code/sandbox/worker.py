@@ -7,20 +7,19 @@ import contextlib
 import importlib.util
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from .base import Job, Outcome
-from .inside import zygote
+from .inside import scratch, zygote
 
 _START_S = 30.0
 _GRACE_S = 10.0
@@ -137,24 +136,23 @@ class Worker:
         try:
             self._control.settimeout(limits.blocked_s + _GRACE_S)
             self._control.sendmsg([request], [rights])
-            answer, attached, _, _ = self._control.recvmsg(64, socket.CMSG_SPACE(4))
+            answer, attached, _, _ = self._control.recvmsg(64, socket.CMSG_SPACE(8))
             if answer == b"S":
-                handle = array.array("i", attached[0][2])[0]
-                answer = self._wait(handle, job)
+                answer = self._wait(array.array("i", attached[0][2]), job)
         except OSError as error:
             raise Lost(str(error)) from None
         if len(answer) != zygote.ANSWER.size:
             raise Lost("the zygote has ended")
         return answer
 
-    def _wait(self, handle: int, job: Job) -> bytes:
+    def _wait(self, handles: Iterable[int], job: Job) -> bytes:
         """Wait for a long job; stop it when it has slept for too long."""
         begun = time.monotonic()
         try:
-            pid = _pid_of(handle)
+            pids = [_pid_of(handle) for handle in handles]
             while True:
                 elapsed = time.monotonic() - begun
-                left = job.limits.blocked_s - _blocked(pid, elapsed)
+                left = job.limits.blocked_s - _blocked(pids, elapsed)
                 if left <= 0 or elapsed > _PATIENCE * job.limits.cpu_s + 60:
                     self._control.send(b"K")
                     self._control.settimeout(_GRACE_S)
@@ -163,7 +161,8 @@ class Worker:
                 with contextlib.suppress(TimeoutError):
                     return self._control.recv(64)
         finally:
-            os.close(handle)
+            for handle in handles:
+                os.close(handle)
 
     def close(self) -> None:
         """End the zygote and all that it started."""
@@ -171,7 +170,9 @@ class Worker:
         self.process.kill()
         self.process.wait()
         if self._scratch:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            with contextlib.suppress(OSError):  # a second close
+                scratch.empty(self._scratch)
+                os.rmdir(self._scratch)
 
     def forget(self) -> None:
         """Let go of it in a forked process, which has only copies of the descriptors."""
@@ -287,20 +288,25 @@ def _pid_of(handle: int) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), -1)
 
 
-def _blocked(pid: int, elapsed: float) -> float:
-    """Return the seconds that a process has neither run nor waited for a CPU.
+def _blocked(pids: Sequence[int], elapsed: float) -> float:
+    """Return the seconds in which no process of a job has run or waited for a CPU.
 
     Where the kernel does not tell, a quarter of the time that went by.
     """
-    busy = 0
     try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(FileNotFoundError):
-                ran, waited, _ = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()
-                busy += int(ran) + int(waited)
+        return elapsed - sum(map(_busy, pids))
     except (OSError, ValueError):
         return elapsed / 4
-    return elapsed - busy / 1e9
+
+
+def _busy(pid: int) -> float:
+    """Return the seconds that the threads of a process have run or waited for a CPU."""
+    nanoseconds = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError):
+            ran, waited, _ = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()
+            nanoseconds += int(ran) + int(waited)
+    return nanoseconds / 1e9
 
 
 def _outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -> Outcome:

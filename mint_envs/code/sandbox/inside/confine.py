@@ -7,12 +7,10 @@ opens the user namespace first, which is what permits the mounts.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import glob
 import os
 import resource
-import shutil
 import struct
 import sys
 from typing import Any
@@ -45,6 +43,7 @@ _NOROOT_LOCKED = 0x2F  # no-setuid-fixup, noroot, keep-caps-locked, and their lo
 
 _LIBRARIES = ("/lib", "/lib64", "/lib32")
 _SHARED = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/etc/ld.so.cache")
+_SHARED_ELSE = "/usr/lib"  # where neither of the two above exists
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 
@@ -140,6 +139,8 @@ def _read_only(config: dict[str, Any], links: list[str]) -> list[str]:
     paths = [path for path in _LIBRARIES if path not in links]
     for pattern in (*_SHARED, *_DEVICES, *config["read_only"]):
         paths += glob.glob(pattern)
+    if not any(glob.glob(pattern) for pattern in _SHARED[:2]):
+        paths.append(_SHARED_ELSE)
     found: list[str] = []
     for path in sorted({path for path in paths if os.path.exists(path)}):
         if not any(path.startswith(outer + "/") for outer in found):
@@ -166,15 +167,12 @@ def fresh_tmp(again: bool, size: str, executable: bool) -> tuple[int, ...]:
         _check(_libc.umount2(b"/tmp", 2), "umount of /tmp")
     flags = _NOSUID | _NODEV | _NOATIME | (0 if executable else _NOEXEC)
     _mount("tmpfs", "/tmp", "tmpfs", flags, f"size={size},nr_inodes=4k,mode=700")
-    return tmp_mark("/tmp")
+    return tmp_mark()
 
 
-def tmp_mark(folder: str) -> tuple[int, ...]:
-    """Return what changes when anything is done to a folder of files."""
-    status = os.stat(folder)
-    if folder != "/tmp":  # shared with the host: its free space is anybody's
-        return (status.st_ctime_ns, status.st_mtime_ns)
-    space = os.statvfs(folder)
+def tmp_mark() -> tuple[int, ...]:
+    """Return what changes when anything is done to /tmp."""
+    status, space = os.stat("/tmp"), os.statvfs("/tmp")
     return (status.st_ino, status.st_ctime_ns, status.st_mtime_ns, status.st_atime_ns,
             space.f_bfree, space.f_ffree)  # fmt: skip
 
@@ -193,33 +191,6 @@ def give_up_root() -> None:
         os.setresuid(_NOBODY, 0, 0)
 
 
-def empty_folder(folder: str) -> tuple[int, ...]:
-    """Delete what is in ``folder`` and return its mark."""
-    os.chmod(folder, 0o700)
-    for entry in list(os.scandir(folder)):
-        if entry.is_dir(follow_symlinks=False):
-            for path, _, _ in os.walk(entry.path):  # a folder may have been closed to its owner
-                os.chmod(path, 0o700)
-            shutil.rmtree(entry.path, ignore_errors=True)
-        else:
-            os.unlink(entry.path)
-    os.utime(folder, (0, 0))
-    return tmp_mark(folder)
-
-
-def folder_full(folder: str, size: int, files: int) -> bool:
-    """Return whether there is more than ``size`` bytes or ``files`` files in it, or a secret."""
-    closed: list[OSError] = []
-    for path, folders, names in os.walk(folder, onerror=closed.append):
-        files -= len(names) + len(folders)
-        for name in names:
-            with contextlib.suppress(OSError):  # deleted just now
-                size -= os.lstat(os.path.join(path, name)).st_blocks * 512
-        if size < 0 or files < 0:
-            return True
-    return any(isinstance(error, PermissionError) for error in closed)
-
-
 def drop_privileges() -> None:
     """Drop every capability for good; no program started later can regain one."""
     if os.geteuid() == 0:
@@ -232,6 +203,11 @@ def drop_privileges() -> None:
 
 def drop_capabilities() -> None:
     _check(_libc.capset(struct.pack("Ii", 0x20080522, 0), bytes(24)), "capset")
+
+
+def anonymous_host() -> None:
+    """Hide the machine's name, which a new namespace copies."""
+    _check(_libc.sethostname(b"sandbox", ctypes.c_size_t(7)), "host name")
 
 
 def no_new_privileges() -> None:
@@ -248,8 +224,11 @@ def landlock_version() -> int:
     return int(_libc.syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint(1)))
 
 
-def landlock_rules(readable: list[str], writable: list[str]) -> int:
-    """Return a descriptor of a rule set: read below ``readable``, everything below ``writable``.
+def landlock_rules(readable: list[str], writable: list[str], listable: list[str]) -> int:
+    """Return a descriptor of a rule set.
+
+    It allows to read below ``readable``, everything below ``writable``, and to see the names of
+    files (not their content) below ``listable``.
 
     Raises:
         Missing: the kernel has no Landlock.
@@ -266,6 +245,8 @@ def landlock_rules(readable: list[str], writable: list[str]) -> int:
     scratch = rights & ~(_MAKE_CHAR | _MAKE_SOCK | _MAKE_BLOCK)
     for path in readable:
         _allow(rules, path, _EXECUTE | _READ | _READ_DIR)
+    for path in listable:
+        _allow(rules, path, _READ_DIR)
     for path in writable:
         _allow(rules, path, scratch)
     _allow(rules, "/dev/null", _READ | _WRITE)
@@ -281,10 +262,23 @@ def _allow(rules: int, path: str, rights: int) -> None:
     os.close(fd)
 
 
-def readable_paths(config: dict[str, Any]) -> list[str]:
-    """What may be read where there is no root of our own to hide the rest."""
-    found = _read_only(config, [])
-    return [*[p for p in found if not p.startswith("/dev/null")], *config["packages"]]
+def readable_paths(config: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return (what may be read, what may be listed) where no root of our own hides the rest.
+
+    A rule opens everything below a folder, so a folder with something to hide in it is opened
+    entry by entry.
+    """
+    readable, listable = list(config["packages"]), []
+    hidden = set(config["hidden"])
+    links = [path for path in _LIBRARIES if os.path.islink(path)]  # what they lead to is listed
+    for path in _read_only(config, links):
+        if any(os.path.dirname(secret) == path for secret in hidden):
+            listable.append(path)
+            entries = {os.path.join(path, name) for name in os.listdir(path)}
+            readable += sorted(entries - hidden)
+        elif path != "/dev/null":
+            readable.append(path)
+    return readable, listable
 
 
 def landlock_apply(rules: int) -> None:

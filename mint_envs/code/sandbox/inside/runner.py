@@ -81,6 +81,8 @@ def execute(source: str, names: dict[str, Any]) -> None:
 def run(job: bytes, mode: str, out: int, peer: int) -> None:
     """Run a job. ``out`` takes the records, ``peer`` joins the two halves of a split check."""
     random.seed(0)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(0)
     _MODES[mode](json.loads(job), Records(out), peer)
 
 
@@ -186,8 +188,9 @@ def _tests(job: dict[str, Any], records: Records, peer: int) -> None:
     stubs = {name: _stub(name, peer) for name in job["stubs"]}
 
     def prepare() -> None:
-        exec(compile(job["setup"], "tests.py", "exec"), scope)
         scope.update(stubs)
+        exec(compile(job["setup"], "tests.py", "exec"), scope)
+        scope.update(stubs)  # the setup may hold the prompt, which defines the function too
 
     if not records.attempt(-1, prepare):
         return

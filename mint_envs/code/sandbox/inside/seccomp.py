@@ -36,8 +36,7 @@ _CALLS = {
     "epoll_pwait": (281, 22), "epoll_pwait2": (441, 441),
     # a pair of sockets joined to each other (asyncio makes one)
     "socketpair": (53, 199), "recvfrom": (45, 207), "shutdown": (48, 210),
-    "getsockname": (51, 204), "getpeername": (52, 205), "setsockopt": (54, 208),
-    "getsockopt": (55, 209),
+    "getsockname": (51, 204), "getpeername": (52, 205), "getsockopt": (55, 209),
     # memory
     "mmap": (9, 222), "mprotect": (10, 226), "munmap": (11, 215), "brk": (12, 214),
     "mremap": (25, 216), "msync": (26, 227), "mincore": (27, 232), "madvise": (28, 233),
@@ -73,6 +72,10 @@ _PROCESSES = {
     "execveat": (322, 281), "sched_setaffinity": (203, 122),
 }  # fmt: skip
 
+#: What Landlock does not see: it would change files of the host by their path. Only where there is
+#: no root of our own.
+_BY_PATH = ("chmod", "fchmod", "fchmodat", "utimensat", "truncate")
+
 _AUDIT = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
 _LOAD, _JEQ, _JGE, _JGT, _JSET, _JA, _RET = 0x20, 0x15, 0x35, 0x25, 0x45, 0x05, 0x06
@@ -100,14 +103,17 @@ def program(machine: str, pid: int, level: str = "threads") -> bytes:
         machine: ``os.uname().machine``.
         pid: of the process that installs it; signals are allowed to itself alone.
         level: ``"threads"``: may start threads; ``"exec"``: also another program in its place;
-            ``"processes"``: also processes.
+            ``"processes"``: also processes; ``"bare"``: threads, and no call that changes a
+            file's mode, times or length by its path.
     """
     audit, column = _AUDIT[machine]
     calls = dict(_CALLS)
-    if level != "threads":
+    if level in ("exec", "processes"):
         calls |= _EXEC
     if level == "processes":
         calls |= _PROCESSES
+    if level == "bare":
+        calls = {name: row for name, row in calls.items() if name not in _BY_PATH}
     blocks: dict[int, Code] = {row[column]: [_ret(_ALLOW)] for row in calls.values()}
     for row, block in _special(pid, level):
         blocks[row[column]] = block

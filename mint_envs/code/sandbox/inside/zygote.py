@@ -25,7 +25,7 @@ import sys
 import time
 from typing import Any
 
-from . import confine, runner
+from . import confine, runner, scratch
 
 #: mode, CPU seconds, memory, file size, length of the job (of the tests' job, in a split check).
 REQUEST = struct.Struct("=cdQQQQ")
@@ -51,7 +51,8 @@ class Zygote:
         self._scratch = config["scratch"]
         self._mark: tuple[int, ...] = ()
         self._rules = self._prepare(config) if self._confined else -1
-        self._filters = {mode: confine.Filter(level) for mode, level in _LEVELS.items()}
+        levels = _LEVELS if self._namespaces else {VALUES: "bare"}
+        self._filters = {mode: confine.Filter(level) for mode, level in levels.items()}
         self._begun, self._begin = os.pipe2(os.O_NONBLOCK)
         self._poller = select.poll()
         self._poller.register(control, select.POLLIN)
@@ -60,13 +61,15 @@ class Zygote:
         if self._namespaces:
             return self._mount_tmp(again=False)
         os.environ["TMPDIR"] = self._scratch
-        self._mark = confine.empty_folder(self._scratch)
-        return confine.landlock_rules(confine.readable_paths(config), [self._scratch])
+        scratch.empty(self._scratch)
+        self._mark = scratch.mark(self._scratch)
+        readable, listable = confine.readable_paths(config)
+        return confine.landlock_rules(readable, [self._scratch], listable)
 
     def _mount_tmp(self, again: bool) -> int:
         """Mount an empty /tmp; return rules for it, since rules name files, not paths."""
         self._mark = confine.fresh_tmp(again, self._tmp_size, self._tmp_executable)
-        return confine.landlock_rules(["/"], ["/tmp"]) if confine.landlock_version() > 0 else -1
+        return confine.landlock_rules(["/"], ["/tmp"], []) if confine.landlock_version() > 0 else -1
 
     def serve(self) -> None:
         while True:
@@ -141,7 +144,7 @@ class Zygote:
                 return self._watch_folder(children, cpu_s, handle)
             if self._poll(_SHOW_AFTER_S, handle):
                 return self._ended
-            self._control.sendmsg([b"S"], [_rights([handle])])
+            self._show(children)
             while (left := cpu_s - _cpu_used(children)) > 0:
                 if self._poll(min(max(left / 2, 0.005), 0.25), handle):
                     return self._ended
@@ -156,12 +159,19 @@ class Zygote:
         while _cpu_used(children) < cpu_s:
             if self._poll(_LOOK_EVERY_S, handle):
                 return self._ended
-            if confine.folder_full(self._scratch, _FOLDER_BYTES, _FOLDER_FILES):
+            if scratch.full(self._scratch, _FOLDER_BYTES, _FOLDER_FILES):
                 return FILES
             if not shown and time.monotonic() - begun > _SHOW_AFTER_S:
-                self._control.sendmsg([b"S"], [_rights([handle])])
+                self._show(children)
                 shown = True
         return CPU
+
+    def _show(self, children: list[int]) -> None:
+        """Let the caller see the processes of a job that lasts."""
+        handles = [os.pidfd_open(pid) for pid in children]
+        self._control.sendmsg([b"S"], [_rights(handles)])
+        for handle in handles:
+            os.close(handle)
 
     def _poll(self, seconds: float, handle: int) -> bool:
         ready = self._poller.poll(seconds * 1000)
@@ -204,12 +214,13 @@ class Zygote:
     def _clean(self) -> None:
         """Leave no file for the next job."""
         if self._namespaces:
-            if confine.tmp_mark("/tmp") != self._mark:
+            if confine.tmp_mark() != self._mark:
                 if self._rules >= 0:
                     os.close(self._rules)
                 self._rules = self._mount_tmp(again=True)
-        elif self._scratch and confine.tmp_mark(self._scratch) != self._mark:
-            self._mark = confine.empty_folder(self._scratch)
+        elif self._scratch and scratch.mark(self._scratch) != self._mark:
+            scratch.empty(self._scratch)
+            self._mark = scratch.mark(self._scratch)
 
     def _kill(self, children: list[int]) -> None:
         targets = [-1] if self._namespaces else children
@@ -265,7 +276,7 @@ def main() -> None:
     os.closerange(_CONTROL_FD + 1, 1 << 20)
     control = socket.socket(fileno=_CONTROL_FD)
     config = json.loads(sys.argv[2])
-    sys.argv = [runner.FILE]
+    sys.argv = sys.orig_argv = [runner.FILE]
     packages = config["packages"]
     places = packages.values() if config["tier"] == "namespaces" else packages
     sys.path.extend(sorted({os.path.dirname(place) for place in places}))
@@ -282,6 +293,10 @@ def main() -> None:
     gc.disable()
     control.send(b"R")
     zygote.serve()
+    if config["scratch"]:
+        with contextlib.suppress(OSError):  # the caller may have done it
+            scratch.empty(config["scratch"])
+            os.rmdir(config["scratch"])
     os._exit(0)
 
 
@@ -296,6 +311,7 @@ def _shut_in(config: dict[str, Any]) -> None:
         if os.fork():
             _stand_by()
         confine.die_with_parent()
+        confine.anonymous_host()
     else:
         confine.give_up_root()
         if confine.landlock_version() < config["landlock_needed"]:
