@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,8 @@ from .base import Job, Outcome
 from .toolchains import TOOLCHAINS, Artifacts, run_compiled
 from .worker import Lost, Refused, Worker
 
-_TRIES = 2
+_TRIES, _TRIES_IF_SLOW = 4, 2
+_STARTS = 5
 _NUMPY = re.compile(r"\bnumpy\b")
 
 #: Every pool of this process, so that a forked child can let go of them.
@@ -75,12 +77,14 @@ class Pool:
             return self._threads
 
     def _run_one(self, job: Job) -> Outcome:
-        """Run a job; when its zygote is lost, once more on another.
+        """Run a job; when its zygote is lost, again on another.
 
-        A job that loses two zygotes is reported as not measured.
+        A job that goes on losing zygotes is reported as not measured.
         """
-        reason = ""
-        for _ in range(_TRIES):
+        reason, give_up = "", time.monotonic() + 2 * job.limits.blocked_s
+        for attempt in range(_TRIES):
+            if attempt >= _TRIES_IF_SLOW and time.monotonic() > give_up:
+                break
             try:
                 outcome = self._attempt(job)
             except (Lost, Refused) as error:
@@ -89,7 +93,7 @@ class Pool:
             if not outcome.failure:
                 return outcome
             reason = outcome.failure
-        return Outcome(failure=f"the sandbox failed twice: {reason}")
+        return Outcome(failure=f"the sandbox failed again and again: {reason}")
 
     def _attempt(self, job: Job) -> Outcome:
         if job.language != "python":
@@ -115,10 +119,22 @@ class Pool:
                     break
                 self._changed.wait()
         try:
-            return _new_worker(self.tier, kind)
+            return self._start(kind)
         except BaseException:
             self._give_up(kind)
             raise
+
+    def _start(self, kind: str) -> Worker:
+        """Start a worker; one that is killed while it starts is no reason to give up."""
+        for _ in range(_STARTS - 1):
+            try:
+                return _new_worker(self.tier, kind)
+            except Lost:
+                pass
+        try:
+            return _new_worker(self.tier, kind)
+        except Lost as error:
+            raise Refused(str(error)) from None
 
     def _give_up(self, kind: str) -> None:
         with self._changed:

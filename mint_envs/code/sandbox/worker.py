@@ -58,6 +58,7 @@ class Worker:
 
     Raises:
         Refused: the tier does not work on this machine.
+        Lost: the zygote ended while it started.
     """
 
     def __init__(
@@ -80,8 +81,10 @@ class Worker:
             answer = self._control.recv(4096)
         except OSError as error:
             raise Refused(f"it did not start within {_START_S:.0f} s ({error})") from None
+        if not answer:
+            raise Lost("the zygote ended while it started")
         if answer != b"R":
-            raise Refused(answer[1:].decode(errors="replace") or "it ended while it started")
+            raise Refused(answer[1:].decode(errors="replace"))
 
     def run(self, job: Job) -> Outcome:
         """Run one job.

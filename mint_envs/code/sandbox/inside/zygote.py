@@ -272,7 +272,9 @@ def main() -> None:
 
     The first answer is ``b"R"`` (ready), or ``b"E"`` and what is missing.
     """
-    os.dup2(int(sys.argv[1]), _CONTROL_FD, inheritable=False)
+    if int(sys.argv[1]) != _CONTROL_FD:
+        os.dup2(int(sys.argv[1]), _CONTROL_FD)
+    os.set_inheritable(_CONTROL_FD, False)
     os.closerange(_CONTROL_FD + 1, 1 << 20)
     control = socket.socket(fileno=_CONTROL_FD)
     config = json.loads(sys.argv[2])
