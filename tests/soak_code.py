@@ -1,8 +1,8 @@
 """Many evaluations in a row: nothing may grow, nothing may stay behind, no verdict may change.
 
-    python tests/soak_code.py 20000          # and again with its zygotes killed at random
-    python tests/soak_code.py 20000 --kill
-    python tests/soak_code.py 500 --load     # the same verdicts idle and beside 8 busy processes
+python tests/soak_code.py 20000          # and again with its zygotes killed at random
+python tests/soak_code.py 20000 --kill
+python tests/soak_code.py 500 --load     # the same verdicts idle and beside 8 busy processes
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from mint_envs.core import Reward
 _PROGRAMS = (
     ("def f(n):\n    return n * n + {i}\n", [("f(3)", 9), ("f(0)", 0)], "first"),
     ("def f(n):\n    return [n] * {i}\n", [("f('a')", ["a"])], "one"),
-    ("import tempfile\ndef f(n):\n    open(tempfile.gettempdir() + '/x{i}', 'w').write('{i}')\n    return n\n",
+    ("import tempfile as t\ndef f(n):\n    open(t.gettempdir() + '/x{i}', 'w').write('x')\n"
+     "    return n\n",
      [("f(1)", 1)], "all"),
     ("def f(n): raise ValueError({i})\n", [("f(1)", 1)], "none"),
     ("import os\nos._exit({i} % 100)\n", [("f(1)", 1)], "none"),
@@ -58,7 +59,9 @@ def mixed(count: int, limit_s: float) -> list[tuple[str, Plan]]:
     made = []
     for i in range(count):
         share = rng.choice([0.01, 0.1, 0.3, 0.6, 1.5, 3.0])
-        body = f"t = time.process_time()\n    while time.process_time() - t < {share * limit_s}: pass"
+        body = (
+            f"t = time.process_time()\n    while time.process_time() - t < {share * limit_s}: pass"
+        )
         if i % 25 == 0:
             body = f"time.sleep({rng.choice([0.1, 60])} * {limit_s})"
         program = f"import time\ndef f(n):\n    {body}\n    return {i % 5 and 1}\n"

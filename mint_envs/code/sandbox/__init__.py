@@ -46,7 +46,8 @@ class Sandbox:
 
     Args:
         backend: ``"auto"``: namespaces, else Landlock, else an error; ``"namespaces"`` or
-            ``"landlock"`` for that one alone; ``"docker"``, ``"podman"``, ``"remote"``;
+            ``"landlock"`` for that one alone; ``"docker"``, ``"podman"`` (or
+            ``"docker:runsc"`` for another runtime); ``"remote:http://host:8080"``;
             ``"unsafe"``: no walls at all; or an object with the methods of ``Backend``.
         workers: programs at the same time; 0 means one for each CPU.
         options: of the backend: ``runtime``, ``image`` (docker, podman), ``url`` (remote).
@@ -137,6 +138,9 @@ def _require_tool(language: str, tier: str) -> None:
 
 
 def _backend(name: str, workers: int, options: dict[str, Any]) -> Backend:
+    name, _, argument = name.partition(":")
+    if argument:
+        options = {**options, "url" if name == "remote" else "runtime": argument}
     makers: dict[str, Callable[..., Backend]] = {
         "auto": _auto,
         "namespaces": functools.partial(_local, "namespaces"),

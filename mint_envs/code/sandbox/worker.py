@@ -14,7 +14,6 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,8 @@ class Worker:
     """One zygote.
 
     Args:
-        tier: ``"namespaces"``, ``"landlock"`` or ``"plain"``.
+        tier: ``"namespaces"``, ``"landlock"``, ``"container"`` (Landlock if there is any) or
+            ``"plain"``.
         preload: modules that the zygote imports beforehand, besides the usual ones.
         toolchain: globs of further paths that programs may read, for compilers.
 
@@ -64,7 +64,8 @@ class Worker:
     def __init__(
         self, tier: str, preload: tuple[str, ...] = (), toolchain: tuple[str, ...] = ()
     ) -> None:
-        self._scratch = tempfile.mkdtemp(prefix="mint-sandbox-") if tier == "landlock" else ""
+        walls = tier in ("landlock", "container")
+        self._scratch = tempfile.mkdtemp(prefix="mint-sandbox-") if walls else ""
         config = configuration(tier, preload, toolchain, self._scratch)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -197,7 +198,7 @@ def configuration(
         "hidden": [f"{folder}/{name}" for folder in sorted(standard)
                    for name in ("site-packages", "dist-packages")],
         "links": ["/bin", "/sbin"] if toolchain else [],
-        "landlock_needed": 1,
+        "landlock_needed": 0 if tier == "container" else 1,
         "tmp_size": "512m" if toolchain else "16m",
         "tmp_executable": bool(toolchain),
         "processes": 256 if toolchain else 64,
@@ -322,7 +323,7 @@ def _outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -
     if len(text) > job.limits.output or len(stdout) > job.limits.output:
         limit, text, stdout = limit or "output", b"", stdout[: job.limits.output]
     parse: Callable[[bytes], dict[int, tuple[str, Any]]] = (
-        _messages if mode == zygote.EXEC else _records
+        _messages if mode == zygote.EXEC else read_records
     )
     records = parse(text)
     if not limit and any(_is_memory_error(record) for record in records.values()):
@@ -341,7 +342,7 @@ def _messages(text: bytes) -> dict[int, tuple[str, Any]]:
     return {-1: ("error", ["", lines[-1]])} if lines else {}
 
 
-def _records(text: bytes) -> dict[int, tuple[str, Any]]:
+def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
     """Read the records. A program may have written them itself, so trust nothing in them."""
     found: dict[int, tuple[str, Any]] = {}
     try:
@@ -353,8 +354,3 @@ def _records(text: bytes) -> dict[int, tuple[str, Any]]:
     except (ValueError, TypeError, RecursionError):
         return {}
     return found
-
-
-def as_dict(job: Job) -> dict[str, Any]:
-    """Return a job as plain data, to send it elsewhere."""
-    return asdict(job)
