@@ -14,7 +14,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 from .base import Job, Limits, Outcome
-from .worker import Worker
+from .worker import Tool, Worker
 
 #: Limits of a compiler, apart from those of the program.
 _COMPILE = Limits(cpu_s=60.0, memory=4 << 30, output=64 << 20)
@@ -52,7 +52,18 @@ class Toolchain:
         """Return the real path of a tool (rustup's ``rustc`` is only a switch for others)."""
         own = [path for path in self._own_places() if os.path.basename(path) == (name or self.tool)]
         found = own[-1] if own else shutil.which(name or self.tool)
-        return os.path.abspath(found) if found else (name or self.tool)
+        return os.path.realpath(found) if found else (name or self.tool)
+
+    def environment(self) -> dict[str, str]:
+        """Return what a tool needs to find its own libraries: there is no /proc to ask."""
+        home = os.path.dirname(os.path.dirname(self.command()))
+        return {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": "/tmp",
+            "TMPDIR": "/tmp",
+            "LANG": "C.UTF-8",
+            "LD_LIBRARY_PATH": f"{home}/lib",
+        }
 
     def paths(self) -> list[str]:
         """Return the folders that programs of this language may read."""
@@ -65,7 +76,7 @@ TOOLCHAINS = {
                             ("{tool}", "--max-old-space-size=768", "main.js")),
     "cpp": Toolchain("g++", "main.cpp", ("-O1", "-std=c++17", "-pipe", "-o", "program", "main.cpp"),
                      ("./program",)),
-    "rust": Toolchain("rustc", "main.rs", ("-O", "--edition", "2021", "-o", "program", "main.rs"),
+    "rust": Toolchain("rustc", "main.rs", ("-O", "--edition", "2021", "-Clink-arg=-fuse-ld=bfd", "-o", "program", "main.rs"),
                       ("./program",), ("~/.rustup/toolchains/*/bin/rustc",)),
     "go": Toolchain("go", "main.go", ("build", "-o", "program", "main.go"), ("./program",),
                     ("/usr/local/go/bin/go",)),
@@ -110,7 +121,8 @@ def run_compiled(worker: Worker, job: Job, artifacts: Artifacts) -> Outcome:
         archive = built.stdout
     named = {"{tool}": chain.command(), "{java}": chain.command("java")}
     command = [named.get(word, word) for word in chain.run]
-    return worker.execute(job, {chain.source: job.program}, archive, command)
+    tool = Tool({chain.source: job.program}, tuple(command), chain.environment())
+    return worker.execute(job, tool, archive)
 
 
 def _build(worker: Worker, job: Job, chain: Toolchain, artifacts: Artifacts) -> Outcome:
@@ -118,9 +130,9 @@ def _build(worker: Worker, job: Job, chain: Toolchain, artifacts: Artifacts) -> 
     key = hashlib.blake2b(source, key=job.language.encode()).digest()
     built = artifacts.get(key)
     if built is None:
-        command = [chain.command(), *chain.compile]
-        whole = replace(job, limits=_COMPILE)
-        built = worker.compile(whole, {chain.source: job.program}, command)
+        command = (chain.command(), *chain.compile)
+        tool = Tool({chain.source: job.program}, command, chain.environment())
+        built = worker.compile(replace(job, limits=_COMPILE), tool)
         if built.error(-1)[0]:
             built = replace(built, stdout=b"")
         if not built.failure:

@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +41,24 @@ _MODES = {"values": zygote.VALUES, "main": zygote.MAIN, "split": zygote.SPLIT}
 _LIMITS = {zygote.CPU: "cpu", zygote.STOPPED: "wall", zygote.FILES: "files"}
 
 
+_TELLING = re.compile(r"Error|Exception|panicked|terminate called|error:")
+
+
 class Lost(Exception):
     """The zygote died or hung. The job can be done again by another."""
 
 
 class Refused(Exception):
     """The zygote cannot shut itself in here; the message names what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A command of another language: the files that it finds in its folder, and its environment."""
+
+    files: dict[str, str]
+    command: tuple[str, ...]
+    environment: dict[str, str]
 
 
 class Worker:
@@ -99,17 +113,13 @@ class Worker:
             )
         return self._run(zygote.SPLIT, job, [_tests_payload(job), _payload(job)])
 
-    def compile(self, job: Job, files: dict[str, str], command: list[str]) -> Outcome:
-        """Compile ``files``; the outcome's ``stdout`` is an archive of what was made."""
-        payload = {"files": files, "command": command, "environment": _TOOL_ENVIRONMENT}
-        return self._run(zygote.COMPILE, job, [_json(payload)], b"")
+    def compile(self, job: Job, tool: Tool) -> Outcome:
+        """Run a compiler; the outcome's ``stdout`` is an archive of what was made."""
+        return self._run(zygote.COMPILE, job, [_json(asdict(tool))], b"")
 
-    def execute(
-        self, job: Job, files: dict[str, str], archive: bytes, command: list[str]
-    ) -> Outcome:
-        """Run a compiled program (``archive``), or ``command`` on ``files``, with job.stdin."""
-        payload = {"files": files, "command": command, "environment": _TOOL_ENVIRONMENT,
-                   "compiled": bool(archive)}  # fmt: skip
+    def execute(self, job: Job, tool: Tool, archive: bytes) -> Outcome:
+        """Run what was compiled (``archive``), or an interpreter on ``files``, with job.stdin."""
+        payload = {**asdict(tool), "compiled": bool(archive)}
         stdin = job.stdin.encode("utf-8", "surrogatepass")
         return self._run(zygote.EXEC, job, [_json(payload)], stdin, archive)
 
@@ -125,14 +135,17 @@ class Worker:
                 files += [stack.enter_context(_memory_file(stdin, rewind=True)), out]
             if archive:
                 files.append(stack.enter_context(_memory_file(archive, rewind=True)))
-            answer = self._exchange(mode, job, [len(p) for p in payloads], files)
+            lengths = [len(payload) for payload in payloads]
+            answer = self._exchange(mode, job, lengths, files, len(archive))
             text = os.pread(files[0], job.limits.output + 1, len(payloads[0]))
             stdout = os.pread(out, job.limits.output + 1, 0) if out >= 0 else b""
         return _outcome(answer, job, text, stdout, mode)
 
-    def _exchange(self, mode: bytes, job: Job, lengths: list[int], files: list[int]) -> bytes:
+    def _exchange(
+        self, mode: bytes, job: Job, lengths: list[int], files: list[int], unpacked: int
+    ) -> bytes:
         limits = job.limits
-        size = max(lengths) + limits.output + 1
+        size = max(max(lengths) + limits.output + 1, unpacked)
         request = zygote.REQUEST.pack(
             mode, limits.cpu_s, limits.memory, size, lengths[0], lengths[-1]
         )
@@ -247,14 +260,6 @@ def _start(theirs: socket.socket, config: dict[str, Any]) -> subprocess.Popen[by
     )
 
 
-_TOOL_ENVIRONMENT = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "HOME": "/tmp",
-    "LANG": "C.UTF-8",
-    "TMPDIR": "/tmp",
-}
-
-
 def _json(value: Any) -> bytes:
     return json.dumps(value).encode()
 
@@ -339,7 +344,8 @@ def _is_memory_error(record: tuple[str, Any]) -> bool:
 def _messages(text: bytes) -> dict[int, tuple[str, Any]]:
     """Return what another language's program wrote to stderr, its last line, as record -1."""
     lines = text.decode(errors="replace").strip().splitlines()
-    return {-1: ("error", ["", lines[-1]])} if lines else {}
+    telling = [line for line in lines if _TELLING.search(line)] or lines
+    return {-1: ("error", ["", telling[-1]])} if lines else {}
 
 
 def read_records(text: bytes) -> dict[int, tuple[str, Any]]:

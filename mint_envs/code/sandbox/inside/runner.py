@@ -278,7 +278,10 @@ def _compile(job: dict[str, Any], records: Records, peer: int) -> None:
         text = os.pread(messages, 4000, 0).decode(errors="replace")
         records.add(-1, "error", ["CompileError", text or f"the compiler ended with {status}"])
         return
-    with tarfile.open(fileobj=os.fdopen(_STDOUT, "wb", closefd=False), mode="w") as archive:
+    with (
+        os.fdopen(_STDOUT, "wb", closefd=False) as out,
+        tarfile.open(fileobj=out, mode="w") as archive,
+    ):
         for name in sorted(set(os.listdir(".")) - {".messages", *job["files"]}):
             archive.add(name)
     records.add(-1, "value", True)

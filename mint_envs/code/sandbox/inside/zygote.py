@@ -114,8 +114,10 @@ class Zygote:
                 os._exit(1)
             try:
                 runner.run(job, name, 3, 4)
-            finally:
-                os._exit(0)
+            except BaseException as error:
+                _complain(error)
+                os._exit(1)
+            os._exit(0)
         return pid
 
     def _become(self, name: str, request: tuple[Any, ...], fds: list[int]) -> None:
