@@ -161,20 +161,10 @@ def _bind(source: str, target: str) -> None:
     _mount(None, target, flags=_REMOUNT | _BIND | _RDONLY | _NOSUID | device | keep)
 
 
-def fresh_tmp(again: bool, size: str, executable: bool) -> tuple[int, ...]:
-    """Mount an empty /tmp and return its mark, which changes with anything done to it."""
-    if again:
-        _check(_libc.umount2(b"/tmp", 2), "umount of /tmp")
+def mount_tmp(size: str, executable: bool) -> None:
+    """Mount a small /tmp of our own: the only place that programs can write to."""
     flags = _NOSUID | _NODEV | _NOATIME | (0 if executable else _NOEXEC)
     _mount("tmpfs", "/tmp", "tmpfs", flags, f"size={size},nr_inodes=4k,mode=700")
-    return tmp_mark()
-
-
-def tmp_mark() -> tuple[int, ...]:
-    """Return what changes when anything is done to /tmp."""
-    status, space = os.stat("/tmp"), os.statvfs("/tmp")
-    return (status.st_ino, status.st_ctime_ns, status.st_mtime_ns, status.st_atime_ns,
-            space.f_bfree, space.f_ffree)  # fmt: skip
 
 
 # -- tier 2: no namespaces ------------------------------------------------------------------------
@@ -198,10 +188,6 @@ def drop_privileges() -> None:
     for capability in range(64):
         if _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             break
-    drop_capabilities()
-
-
-def drop_capabilities() -> None:
     _check(_libc.capset(struct.pack("Ii", 0x20080522, 0), bytes(24)), "capset")
 
 
@@ -224,10 +210,10 @@ def landlock_version() -> int:
     return int(_libc.syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint(1)))
 
 
-def landlock_rules(readable: list[str], writable: list[str], listable: list[str]) -> int:
-    """Return a descriptor of a rule set.
+def landlock(readable: list[str], writable: list[str], listable: list[str]) -> None:
+    """Shut this process and its children in, for good.
 
-    It allows to read below ``readable``, everything below ``writable``, and to see the names of
+    They may read below ``readable``, everything below ``writable``, and to see the names of
     files (not their content) below ``listable``.
 
     Raises:
@@ -250,7 +236,8 @@ def landlock_rules(readable: list[str], writable: list[str], listable: list[str]
     for path in writable:
         _allow(rules, path, scratch)
     _allow(rules, "/dev/null", _READ | _WRITE)
-    return rules
+    _check(_libc.syscall(446, rules, ctypes.c_uint(0)), "landlock")
+    os.close(rules)
 
 
 def _allow(rules: int, path: str, rights: int) -> None:
@@ -281,10 +268,6 @@ def readable_paths(config: dict[str, Any]) -> tuple[list[str], list[str]]:
     return readable, listable
 
 
-def landlock_apply(rules: int) -> None:
-    _check(_libc.syscall(446, rules, ctypes.c_uint(0)), "landlock")
-
-
 # -- the child ------------------------------------------------------------------------------------
 
 
@@ -298,14 +281,19 @@ class Filter:
     _ANY_PID = 0x7EADBEEF
 
     def __init__(self, level: str) -> None:
-        self._code = seccomp.program(_MACHINE, self._ANY_PID, level)
+        code = seccomp.program(_MACHINE, self._ANY_PID, level)
+        mark = struct.pack("=I", self._ANY_PID)
+        self._code = ctypes.create_string_buffer(code, len(code))
+        self._places = [i for i in range(0, len(code), 4) if code[i : i + 4] == mark]
+        self._program = _Program(len(code) // 8, ctypes.cast(self._code, ctypes.c_void_p))
+        self._reference = ctypes.byref(self._program)
 
     def apply(self) -> None:
-        """Install it in this process, for good."""
-        code = self._code.replace(struct.pack("=I", self._ANY_PID), struct.pack("=I", os.getpid()))
-        buffer = ctypes.create_string_buffer(code, len(code))
-        program = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
-        if _libc.prctl(_SECCOMP, 2, ctypes.byref(program), 0, 0) < 0:
+        """Install it in this process, for good. Written to touch little memory after a fork."""
+        pid = os.getpid()
+        for place in self._places:
+            struct.pack_into("=I", self._code, place, pid)
+        if _libc.prctl(_SECCOMP, 2, self._reference, 0, 0) < 0:
             raise Missing(ctypes.get_errno(), "system call filter")
 
 
@@ -317,13 +305,22 @@ def common_limits(processes: int) -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
 
 
-def job_limits(cpu_s: float, memory: int, file_size: int, address_space: bool) -> None:
-    """Limits of one job. Virtual machines reserve far more address space than they use."""
-    seconds = int(cpu_s) + 2  # a backstop: the zygote measures CPU time itself
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
-    which = resource.RLIMIT_AS if address_space else resource.RLIMIT_DATA
-    resource.setrlimit(which, (memory, memory))
+#: An idle interpreter maps a few hundred MiB with its packages; the zygote has to live too.
+_LEAST_MEMORY = 512 << 20
+
+
+def job_limits(memory: int, file_size: int, address_space: bool) -> None:
+    """Set limits of one job in the zygote, whose child inherits them.
+
+    Only the soft limits, since the zygote must change them for the next job; no program can, for
+    want of the system call. Virtual machines reserve far more address space than they use, so
+    theirs is a limit on data.
+    """
+    memory = max(memory, _LEAST_MEMORY)
+    limited = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    for which, value in zip(limited, (memory, -1) if address_space else (-1, memory), strict=True):
+        resource.setrlimit(which, (value, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, resource.RLIM_INFINITY))
 
 
 def can_filter() -> bool:

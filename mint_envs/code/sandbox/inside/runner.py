@@ -13,7 +13,6 @@ import os
 import random
 import struct
 import sys
-import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -113,7 +112,8 @@ def _main(job: dict[str, Any], records: Records, peer: int) -> None:
 
 def finish() -> None:
     """Do what an interpreter does at its end, which ``os._exit`` would leave out."""
-    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as at exit
+    if threads := sys.modules.get("threading"):  # not imported here: it makes every fork dearer
+        threads._shutdown()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.__stdout__):
         if stream is not None and not stream.closed:

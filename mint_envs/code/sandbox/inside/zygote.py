@@ -36,7 +36,6 @@ VALUES, MAIN, SPLIT, EXEC, COMPILE = b"v", b"m", b"s", b"x", b"c"
 DONE, CPU, STOPPED, SETUP, FILES = b"D", b"C", b"W", b"F", b"Q"
 _SHOW_AFTER_S = 0.25
 _LOOK_EVERY_S, _FOLDER_BYTES, _FOLDER_FILES = 0.02, 16 << 20, 4096
-_IN_PYTHON = ("values", "main", "tests", "serve")
 _LEVELS = {VALUES: "threads", EXEC: "exec", COMPILE: "processes"}
 
 
@@ -47,31 +46,30 @@ class Zygote:
         self._control = control
         self._namespaces = config["tier"] == "namespaces"
         self._confined = config["tier"] != "plain"
-        self._tmp_size, self._tmp_executable = config["tmp_size"], config["tmp_executable"]
-        self._scratch = config["scratch"]
-        self._mark: tuple[int, ...] = ()
-        self._rules = self._prepare(config) if self._confined else -1
+        self._folder = "/tmp" if self._namespaces else config["scratch"]
+        self._limits: tuple[Any, ...] = ()
         levels = _LEVELS if self._namespaces else {VALUES: "bare"}
         self._filters = {mode: confine.Filter(level) for mode, level in levels.items()}
-        self._begun, self._begin = os.pipe2(os.O_NONBLOCK)
+        os.set_blocking(_BEGUN_FD, False)
+        if self._confined:
+            self._lock(config)
         self._poller = select.poll()
         self._poller.register(control, select.POLLIN)
 
-    def _prepare(self, config: dict[str, Any]) -> int:
+    def _lock(self, config: dict[str, Any]) -> None:
+        """Give up what the zygote itself no longer needs; every child inherits that."""
+        readable: list[str] = ["/"]
+        listable: list[str] = []
         if self._namespaces:
-            return self._mount_tmp(again=False)
-        os.environ["TMPDIR"] = self._scratch
-        scratch.empty(self._scratch)
-        self._mark = scratch.mark(self._scratch)
-        if confine.landlock_version() <= 0:
-            return -1  # in a container, which is wall enough to go on without
-        readable, listable = confine.readable_paths(config)
-        return confine.landlock_rules(readable, [self._scratch], listable)
-
-    def _mount_tmp(self, again: bool) -> int:
-        """Mount an empty /tmp; return rules for it, since rules name files, not paths."""
-        self._mark = confine.fresh_tmp(again, self._tmp_size, self._tmp_executable)
-        return confine.landlock_rules(["/"], ["/tmp"], []) if confine.landlock_version() > 0 else -1
+            confine.mount_tmp(config["tmp_size"], config["tmp_executable"])
+        else:
+            os.environ["TMPDIR"] = self._folder
+            readable, listable = confine.readable_paths(config)
+        scratch.empty(self._folder)
+        self._mark = scratch.mark(self._folder)
+        confine.drop_privileges()
+        if confine.landlock_version() > 0:  # namespaces and containers are wall enough without
+            confine.landlock(readable, [self._folder], listable)
 
     def serve(self) -> None:
         while True:
@@ -86,6 +84,7 @@ class Zygote:
 
     def _job(self, request: tuple[Any, ...], fds: list[int]) -> bytes:
         mode = request[0]
+        self._limit(request[2], request[3], mode not in (EXEC, COMPILE))
         if mode == SPLIT:
             here, there = socket.socketpair()
             half = (*request[:4], request[5], 0)
@@ -102,13 +101,18 @@ class Zygote:
         how = self._watch(children, request[1])
         return self._clear(children, how, request[1])
 
+    def _limit(self, *limits: Any) -> None:
+        if self._limits != limits:
+            confine.job_limits(*limits)
+            self._limits = limits
+
     def _fork(self, name: str, request: tuple[Any, ...], fds: list[int]) -> int:
         pid = os.fork()
         if pid == 0:
             try:
                 job = os.pread(fds[0], request[4], 0)
                 os.lseek(fds[0], request[4], os.SEEK_SET)
-                self._become(name, request, fds)
+                self._become(name, request[0], fds)
             except BaseException as error:
                 _complain(error)
                 os._exit(1)
@@ -120,31 +124,33 @@ class Zygote:
             os._exit(0)
         return pid
 
-    def _become(self, name: str, request: tuple[Any, ...], fds: list[int]) -> None:
-        """Turn this fresh child into the confined process that runs the job."""
+    def _become(self, name: str, mode: bytes, fds: list[int]) -> None:
+        """Turn this fresh child into the confined process that runs the job.
+
+        Every page that a child touches is copied, so what could be done before the fork was.
+        """
         null = os.open("/dev/null", os.O_RDWR)
-        streams, rest = [null, null, null], fds[1:]
-        if name not in ("values", "tests", "serve"):
-            streams = [fds[1], fds[2], fds[0] if name == "exec" else null]
-            rest = fds[3:]
-        _arrange([*streams, fds[0], *rest], self._rules, self._begin)
-        gc.enable()
-        gc.set_threshold(20_000, 20, 100)
-        confine.job_limits(request[1], request[2], request[3], name in _IN_PYTHON)
+        if name == "values":
+            os.dup2(null, 0)
+            os.dup2(null, 1)
+            os.dup2(null, 2)
+            os.closerange(4, _BEGIN_FD)  # the job's file is number 3 already
+        else:
+            _arrange(name, fds, null)
+        os.closerange(_BEGIN_FD + 1, 1 << 20)
+        if not self._namespaces:
+            confine.die_with_parent()
         if self._confined:
-            confine.drop_capabilities()
-            if self._rules >= 0:
-                confine.landlock_apply(_RULES_FD)
-            self._filters.get(request[0], self._filters[VALUES]).apply()
+            self._filters.get(mode, self._filters[VALUES]).apply()
         os.write(_BEGIN_FD, b".")  # confined; the program itself cannot take this back
-        os.closerange(_RULES_FD, _BEGIN_FD + 1)
+        os.close(_BEGIN_FD)
 
     def _watch(self, children: list[int], cpu_s: float) -> bytes:
         """Wait until the first child ends, one has used its CPU time, or the caller says stop."""
         handle = os.pidfd_open(children[0])
         self._poller.register(handle, select.POLLIN)
         try:
-            if self._scratch:
+            if self._folder and not self._namespaces:
                 return self._watch_folder(children, cpu_s, handle)
             if self._poll(_SHOW_AFTER_S, handle):
                 return self._ended
@@ -163,7 +169,7 @@ class Zygote:
         while _cpu_used(children) < cpu_s:
             if self._poll(_LOOK_EVERY_S, handle):
                 return self._ended
-            if scratch.full(self._scratch, _FOLDER_BYTES, _FOLDER_FILES):
+            if scratch.full(self._folder, _FOLDER_BYTES, _FOLDER_FILES):
                 return FILES
             if not shown and time.monotonic() - begun > _SHOW_AFTER_S:
                 self._show(children)
@@ -211,20 +217,15 @@ class Zygote:
 
     def _all_begun(self, count: int) -> bool:
         try:
-            return len(os.read(self._begun, 16)) >= count
+            return len(os.read(_BEGUN_FD, 16)) >= count
         except BlockingIOError:
             return False
 
     def _clean(self) -> None:
         """Leave no file for the next job."""
-        if self._namespaces:
-            if confine.tmp_mark() != self._mark:
-                if self._rules >= 0:
-                    os.close(self._rules)
-                self._rules = self._mount_tmp(again=True)
-        elif self._scratch and scratch.mark(self._scratch) != self._mark:
-            scratch.empty(self._scratch)
-            self._mark = scratch.mark(self._scratch)
+        if self._folder and scratch.mark(self._folder) != self._mark:
+            scratch.empty(self._folder)
+            self._mark = scratch.mark(self._folder)
 
     def _kill(self, children: list[int]) -> None:
         targets = [-1] if self._namespaces else children
@@ -233,18 +234,24 @@ class Zygote:
                 os.kill(target, signal.SIGKILL)
 
 
-_RULES_FD, _BEGIN_FD = 5, 6
-_CONTROL_FD = 7
+#: Out of the way: the files of a job get the numbers from 3 on when they arrive.
+_CONTROL_FD, _BEGUN_FD, _BEGIN_FD = 100, 101, 102
 
 
-def _arrange(wanted: list[int], rules: int, begin: int) -> None:
-    """Make the descriptors 0, 1, 2 ... those that are wanted, in order, and close all others."""
-    places = [*enumerate(wanted), (_RULES_FD, rules), (_BEGIN_FD, begin)]
-    safe = [(place, os.dup2(fd, 64 + place)) for place, fd in places if fd >= 0]
-    os.closerange(0, 64)
-    for place, fd in safe:
-        os.dup2(fd, place, inheritable=place < 3)
-    os.closerange(64, 1 << 20)
+def _arrange(name: str, fds: list[int], null: int) -> None:
+    """Give the files of a job their numbers.
+
+    0, 1 and 2 are the streams of a script, 3 the job and its records, 4 the other half of a split
+    check or what a compiler made.
+    """
+    streams, rest = [null, null, null], fds[1:]
+    if name in ("main", "exec", "compile"):
+        streams = [fds[1], fds[2], fds[0] if name == "exec" else null]
+        rest = fds[3:]
+    safe = [os.dup2(fd, 64 + i) for i, fd in enumerate([*streams, fds[0], *rest])]
+    for i, fd in enumerate(safe):
+        os.dup2(fd, i, inheritable=i < 3)
+    os.closerange(len(safe), _BEGIN_FD)
 
 
 def _cpu_used(pids: list[int]) -> float:
@@ -276,11 +283,7 @@ def main() -> None:
 
     The first answer is ``b"R"`` (ready), or ``b"E"`` and what is missing.
     """
-    if int(sys.argv[1]) != _CONTROL_FD:
-        os.dup2(int(sys.argv[1]), _CONTROL_FD)
-    os.set_inheritable(_CONTROL_FD, False)
-    os.closerange(_CONTROL_FD + 1, 1 << 20)
-    control = socket.socket(fileno=_CONTROL_FD)
+    control = _settle(int(sys.argv[1]))
     config = json.loads(sys.argv[2])
     sys.argv = sys.orig_argv = [runner.FILE]
     packages = config["packages"]
@@ -296,14 +299,21 @@ def main() -> None:
     runner.warm_up()
     gc.collect()
     gc.freeze()
-    gc.disable()
+    gc.set_threshold(20_000, 20, 100)  # a collection in a young child would copy every page
     control.send(b"R")
     zygote.serve()
-    if config["scratch"]:
-        with contextlib.suppress(OSError):  # the caller may have done it
-            scratch.empty(config["scratch"])
-            os.rmdir(config["scratch"])
     os._exit(0)
+
+
+def _settle(control: int) -> socket.socket:
+    """Move the control socket and the pipe of children to their numbers; close all else."""
+    for fd, place in ((control, _CONTROL_FD), *zip(os.pipe(), (_BEGUN_FD, _BEGIN_FD), strict=True)):
+        if fd != place:
+            os.dup2(fd, place, inheritable=False)
+    os.set_inheritable(_CONTROL_FD, False)
+    os.closerange(3, _CONTROL_FD)
+    os.closerange(_BEGIN_FD + 1, 1 << 20)
+    return socket.socket(fileno=_CONTROL_FD)
 
 
 def _shut_in(config: dict[str, Any]) -> None:
@@ -322,7 +332,6 @@ def _shut_in(config: dict[str, Any]) -> None:
         confine.give_up_root()
         if confine.landlock_version() < config["landlock_needed"]:
             raise confine.Missing(f"Landlock version {confine.landlock_version()} is too old")
-        confine.drop_privileges()
     confine.no_new_privileges()
     confine.common_limits(config["processes"])
     os.chdir("/tmp" if config["tier"] == "namespaces" else "/")
