@@ -41,11 +41,11 @@ def wanted(attack: dict[str, Any]) -> float | None:
 def run(sandbox: Sandbox, chosen: Iterable[dict[str, Any]]) -> list[str]:
     """Run attacks; return a line for each that went wrong."""
     chosen = list(chosen)
-    quick, patient = Settings(sandbox_timeout_s=0.5), Settings(sandbox_timeout_s=20.0)
+    quick, patient = Settings(sandbox_timeout_s=0.3), Settings(sandbox_timeout_s=20.0)
     groups: list[tuple[Settings, list[dict[str, Any]]]] = [
-        (patient, [a for a in chosen if a["class"] == "honest"]),
-        (quick, [a for a in chosen if a["class"] not in ("honest", "state leak")]),
-        *((quick, [a]) for a in chosen if a["class"] == "state leak"),  # one after the other
+        (patient, [a for a in chosen if wanted(a) == 1.0 and a["class"] != "state leak"]),
+        (quick, [a for a in chosen if wanted(a) != 1.0 and a["class"] != "state leak"]),
+        *((patient, [a]) for a in chosen if a["class"] == "state leak"),  # one after the other
     ]
     wrong = []
     for settings, group in groups:
@@ -87,7 +87,7 @@ def main(tier: str) -> int:
     bounded = limit_processes()
     os.environ["SBX_API_KEY"] = "secret"  # what a leak would show
     begun = time.monotonic()
-    with Sandbox(tier) as sandbox:
+    with Sandbox(tier, workers=6) as sandbox:  # many of them sleep
         wrong = run(sandbox, attacks())
     print(*wrong, sep="\n")
     print(

@@ -76,7 +76,8 @@ def grade(
         partial_credit: the score is the fraction of tests passed, not all or nothing.
         sandbox_timeout_s: seconds of CPU time of one run. A run is all tests of the first and
             third form together, and each test of the second.
-        max_tests_per_problem: tests beyond that many are left out (``metadata["left_out"]``).
+        max_tests_per_problem: of more tests, that many are run, of as many different expected
+            values as there are; the others are counted (``metadata["left_out"]``).
         language: ``"python"``, or one that is installed, for tests of the second form.
         sandbox: ``None`` for the default of this machine, a name or a ``Sandbox``.
 
@@ -116,7 +117,7 @@ def _case(response: str, plan: Plan, settings: Settings) -> _Case:
         )
     whole = plan.kind == "main" or settings.language != "python"
     program = extract(response, whole)
-    case = _Case(plan, plan.first(settings.max_tests_per_problem), settings, program)
+    case = _Case(plan, plan.some(settings.max_tests_per_problem), settings, program)
     if program.strip():
         case.waiting = _jobs(case)
     return case

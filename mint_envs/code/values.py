@@ -69,7 +69,7 @@ def same(wire: Any, want: Any, tolerance: Tolerance = EXACT, depth: int = 0) -> 
     tag, items = wire
     if isinstance(want, bytes):
         return bool(tag == "b" and items == want.hex())
-    if not isinstance(items, list) or len(items) != len(want) or tag != _tag(want):
+    if not isinstance(items, list) or len(items) != len(want) or tag not in _tags(want):
         return False
     if isinstance(want, list | tuple):
         return all(
@@ -80,7 +80,7 @@ def same(wire: Any, want: Any, tolerance: Tolerance = EXACT, depth: int = 0) -> 
 
 def truth(wire: Any) -> bool:
     """Return the truth value of a wire form, as Python would see the plain value."""
-    if isinstance(wire, list) and len(wire) == 2 and wire[0] in tuple("ltsdbx"):
+    if isinstance(wire, list) and len(wire) == 2 and wire[0] in tuple("ltszdbx"):
         return bool(wire[1])
     if wire is None or isinstance(wire, str):
         return bool(wire)
@@ -128,12 +128,12 @@ def _same_number(wire: Any, want: Any, tolerance: Tolerance) -> bool:
         return False
 
 
-def _tag(want: Any) -> str:
+def _tags(want: Any) -> tuple[str, ...]:
     if isinstance(want, list):
-        return "l"
+        return ("l",)
     if isinstance(want, tuple):
-        return "t"
-    return "d" if isinstance(want, dict) else "s"
+        return ("t",)
+    return ("d",) if isinstance(want, dict) else ("s", "z")
 
 
 def _key(wire: Any) -> Any:
@@ -207,8 +207,8 @@ def show(wire: Any, room: int = 80) -> str:
             if room <= 0:
                 pieces.append("...")
                 break
-        opening, closing = _BRACKETS.get(str(wire[0])[:1], ("[", "]"))
-        return opening + ", ".join(pieces) + closing
+        pair = _BRACKETS.get(str(wire[0])[:1], "[]")
+        return pair[0] + ", ".join(pieces) + pair[1]
     try:
         text = repr(wire[:200] if isinstance(wire, str) else number(wire))
     except (_NoNumber, ValueError):
@@ -216,7 +216,7 @@ def show(wire: Any, room: int = 80) -> str:
     return shorten(text, max(room, 8))
 
 
-_BRACKETS = {"l": ("[", "]"), "t": ("(", ")"), "s": ("{", "}"), "d": ("{", "}"), "x": ("<", ">")}
+_BRACKETS = {"l": "[]", "t": "()", "s": "{}", "z": "{}", "d": "{}", "x": "<>"}
 
 
 def shorten(text: str, room: int = 80) -> str:

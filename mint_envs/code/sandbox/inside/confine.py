@@ -28,6 +28,7 @@ _RDONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT = 1, 2, 4, 8, 32
 _NOATIME, _BIND, _REC, _PRIVATE = 1024, 4096, 16384, 1 << 18
 
 _NOBODY = 65534
+_CAP_SETGID, _CAP_SETUID, _CAP_SYS_ADMIN = 6, 7, 21
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _ROOT = "/proc"  # an existing directory under which no file is that we bind; covered by ours
 
@@ -85,7 +86,7 @@ def enter_namespaces(config: dict[str, Any]) -> None:
     Raises:
         Missing: the kernel or its settings do not allow it.
     """
-    if os.geteuid() == 0:
+    if _may_become_nobody():
         proc = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
         _check(_libc.unshare(_NEWNS), "mount namespace")
         _enter_root(config)
@@ -102,6 +103,31 @@ def enter_namespaces(config: dict[str, Any]) -> None:
         _write_maps(proc, uid, gid)
         _enter_root(config)
     os.close(proc)
+
+
+def _may_become_nobody() -> bool:
+    """Return whether this is a root that can mount and change its user.
+
+    Root in a container often cannot, for want of a capability or of any other user to become;
+    it is then served as an ordinary user is.
+    """
+    if os.geteuid() != 0:
+        return False
+    with open("/proc/self/status") as file:
+        lines = dict(line.split(":", 1) for line in file if ":" in line)
+    capabilities = int(lines["CapEff"], 16)
+    wanted = (_CAP_SETGID, _CAP_SETUID, _CAP_SYS_ADMIN)
+    return all(capabilities >> bit & 1 for bit in wanted) and _maps_nobody()
+
+
+def _maps_nobody() -> bool:
+    for name in ("uid_map", "gid_map"):
+        with open(f"/proc/self/{name}") as file:
+            rows = [[int(word) for word in line.split()] for line in file]
+        if not any(inside <= _NOBODY < inside + count for inside, _, count in rows):
+            return False
+    with open("/proc/self/setgroups") as file:
+        return file.read().strip() == "allow"
 
 
 def _write_maps(proc: int, uid: int, gid: int) -> None:
@@ -176,7 +202,7 @@ def give_up_root() -> None:
     The limit on processes does not bind the *real* user 0. The effective user keeps reading what
     belongs to it, within Landlock, and has no capability left.
     """
-    if os.geteuid() == 0:
+    if _may_become_nobody():
         os.setgroups([])
         os.setresuid(_NOBODY, 0, 0)
 
@@ -184,7 +210,7 @@ def give_up_root() -> None:
 def drop_privileges() -> None:
     """Drop every capability for good; no program started later can regain one."""
     if os.geteuid() == 0:
-        prctl(_SECUREBITS, _NOROOT_LOCKED)
+        _libc.prctl(_SECUREBITS, _NOROOT_LOCKED, 0, 0, 0)  # refused where there is nothing to drop
     for capability in range(64):
         if _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             break

@@ -46,12 +46,14 @@ def full(folder: str, size: int, files: int) -> bool:
         except OSError:
             return True
         files -= len(entries)
+        if files < 0 or depth > _MAX_DEPTH:
+            return True
         for entry in entries:
             with contextlib.suppress(OSError):
                 if entry.is_dir(follow_symlinks=False):
                     todo.append((entry.path, depth + 1))
                 size -= entry.stat(follow_symlinks=False).st_blocks * 512
-        if size < 0 or files < 0 or depth > _MAX_DEPTH:
+        if size < 0:
             return True
     return False
 

@@ -11,7 +11,7 @@ plain value that it holds, so an object that claims to equal everything is only 
 ``str``                            itself
 ``bytes``, ``bytearray``           ``["b", hex]``
 ``list``, ``tuple``                ``["l", items]``, ``["t", items]``
-``set``, ``frozenset``             ``["s", items]``
+``set``, ``frozenset``             ``["s", items]``, ``["z", items]``
 ``dict``                           ``["d", [[key, value], ...]]``
 ``Decimal``, ``Fraction``          ``["n", text]``, ``["q", hex, hex]``
 iterators (only where asked)       ``["x", items]``
@@ -111,7 +111,7 @@ def _set(value: Any, depth: int) -> Any:
 
 
 def _frozenset(value: Any, depth: int) -> Any:
-    return ["s", [encode(item, depth + 1) for item in frozenset.__iter__(value)]]
+    return ["z", [encode(item, depth + 1) for item in frozenset.__iter__(value)]]
 
 
 def _dict(value: Any, depth: int) -> Any:
@@ -174,6 +174,7 @@ _DECODERS: dict[Any, Callable[[Any], Any]] = {
     "l": lambda w: [decode(item) for item in w[1]],
     "t": lambda w: tuple(decode(item) for item in w[1]),
     "s": lambda w: {decode(item) for item in w[1]},
+    "z": lambda w: frozenset(decode(item) for item in w[1]),
     "d": lambda w: {decode(key): decode(value) for key, value in w[1]},
     "n": lambda w: decimal.Decimal(w[1]),
     "q": lambda w: fractions.Fraction(int(w[1], 16), int(w[2], 16)),
