@@ -74,7 +74,7 @@ class Sandbox:
             "values" if stdin is None else "main",
             tuple(calls),
             stdin or "",
-            language=language,
+            language=language_name(language),
             limits=limits or Limits(),
         )
         return self.run_jobs([job])[0]
