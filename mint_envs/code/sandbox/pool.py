@@ -15,8 +15,8 @@ from .base import Job, Outcome
 from .toolchains import TOOLCHAINS, Artifacts, run_compiled
 from .worker import Lost, Refused, Worker
 
-_TRIES, _TRIES_IF_SLOW = 4, 2
-_STARTS = 5
+_TRIES, _TRIES_IF_SLOW = 20, 2
+_STARTS = 20
 _NUMPY = re.compile(r"\bnumpy\b")
 
 #: Every pool of this process, so that a forked child can let go of them.
