@@ -108,14 +108,14 @@ def busy(count: int) -> Iterator[None]:
 
 
 def descendants(pid: int) -> list[int]:
+    """Return the processes below ``pid``; one that ends meanwhile may be among them."""
     found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        try:
-            children = [int(word) for word in (task / "children").read_text().split()]
-        except OSError:
-            continue
-        for child in children:
-            found += [child, *descendants(child)] if Path(f"/proc/{child}/task").exists() else []
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in map(int, (task / "children").read_text().split()):
+                found += [child, *descendants(child)]
+    except OSError:
+        pass
     return found
 
 

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,7 +17,13 @@ from .worker import Lost, Refused, Worker
 
 _TRIES, _TRIES_IF_SLOW = 20, 2
 _STARTS = 20
-_NUMPY = re.compile(r"\bnumpy\b")
+#: Modules that cost tens of milliseconds to import, or make each fork dearer if they are: a program
+#: that names one of them goes to a zygote that has them.
+_LIBRARY = ("dataclasses", "datetime", "decimal", "fractions", "statistics", "threading", "json")
+_KINDS = (
+    ("numpy", re.compile(r"\bnumpy\b"), (*_LIBRARY, "numpy")),
+    ("library", re.compile(rf"\b({'|'.join(_LIBRARY)}|unittest|asyncio)\b"), _LIBRARY),
+)
 
 #: Every pool of this process, so that a forked child can let go of them.
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
@@ -26,8 +32,8 @@ _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 class Pool:
     """A backend on this machine: at most ``workers`` zygotes of each kind, started when needed.
 
-    A kind is what the zygote was made ready for: plain Python, Python with numpy imported (180 ms
-    that a program would pay for each time), or the tools of another language.
+    A kind is what the zygote was made ready for: plain Python, Python with more of its library or
+    numpy imported (180 ms that a program would pay for each time), or another language's tools.
 
     Args:
         tier: ``"namespaces"``, ``"landlock"`` or ``"plain"``.
@@ -99,7 +105,9 @@ class Pool:
         if job.language != "python":
             with self._kind(job.language) as lease:
                 return run_compiled(lease.worker, job, self._artifacts)
-        with self._kind("numpy" if _NUMPY.search(job.program) else "python") as lease:
+        text = f"{job.program}\n{job.setup}"
+        kinds = (kind for kind, pattern, _ in _KINDS if pattern.search(text))
+        with self._kind(next(kinds, "python")) as lease:
             return lease.worker.run(job)
 
     def _kind(self, kind: str) -> _Lease:
@@ -176,12 +184,9 @@ class _Lease:
 
 
 def _new_worker(tier: str, kind: str) -> Worker:
-    makers: dict[str, Callable[[], Worker]] = {
-        "python": lambda: Worker(tier),
-        "numpy": lambda: Worker(tier, preload=("numpy",)),
-    }
-    if kind in makers:
-        return makers[kind]()
+    preloads = {"python": (), **{name: modules for name, _, modules in _KINDS}}
+    if kind in preloads:
+        return Worker(tier, preload=preloads[kind])
     return Worker(tier, toolchain=tuple(TOOLCHAINS[kind].paths()))
 
 

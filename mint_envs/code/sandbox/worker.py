@@ -26,10 +26,10 @@ _START_S = 30.0
 _GRACE_S = 10.0
 #: The longest a job may take on a crowded machine, in multiples of its limit of CPU time.
 _PATIENCE = 40
+#: Imported by every zygote: what programs often use and what is cheap to have.
 _MODULES = (
-    "collections", "math", "re", "itertools", "functools", "heapq", "bisect", "dataclasses",
-    "typing", "string", "operator", "copy", "datetime", "decimal", "fractions", "statistics",
-    "enum", "contextlib", "random", "time", "io", "abc", "cmath", "numbers", "textwrap",
+    "collections", "math", "re", "itertools", "functools", "heapq", "bisect", "typing", "string",
+    "operator", "copy", "time",
 )  # fmt: skip
 _ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
@@ -227,7 +227,7 @@ def _shared_libraries(folder: str) -> list[str]:
 def _packages(names: tuple[str, ...]) -> dict[str, str]:
     """Return {folder here: folder inside} of packages and the libraries beside them."""
     found: dict[str, str] = {}
-    for name in names:
+    for name in set(names) - sys.stdlib_module_names:
         spec = importlib.util.find_spec(name)
         for folder in spec.submodule_search_locations or () if spec else ():
             for path in (Path(folder), Path(f"{folder}.libs")):

@@ -23,8 +23,7 @@ An array of numpy crosses as nested lists, a ``deque`` and a ``range`` as a list
 from __future__ import annotations
 
 import collections
-import decimal
-import fractions
+import importlib
 import types
 from collections.abc import Callable
 from itertools import islice
@@ -58,6 +57,9 @@ def encode(value: Any, depth: int = 0) -> Any:
             return encoder(value, depth)
     if kind.__module__ == "numpy" and hasattr(value, "tolist"):
         return encode(value.tolist(), depth + 1)
+    exact = _EXACT.get((kind.__module__, kind.__name__))
+    if exact is not None:
+        return exact(value)
     raise Unsupported(f"type {kind.__name__}")
 
 
@@ -132,14 +134,6 @@ def _bytearray(value: Any, depth: int) -> Any:
     return ["b", bytearray.hex(value)]
 
 
-def _decimal(value: Any, depth: int) -> Any:
-    return ["n", decimal.Decimal.__str__(value)]
-
-
-def _fraction(value: Any, depth: int) -> Any:
-    return ["q", hex(value.numerator), hex(value.denominator)]
-
-
 def _series(value: Any, depth: int) -> Any:
     return ["l", [encode(item, depth + 1) for item in value]]
 
@@ -156,12 +150,16 @@ _BASES: list[tuple[type, Callable[[Any, int], Any]]] = [
     (complex, _complex),
     (bytes, _bytes),
     (bytearray, _bytearray),
-    (decimal.Decimal, _decimal),
-    (fractions.Fraction, _fraction),
     (collections.deque, _series),
     (range, _series),
 ]
 _ENCODERS = dict(_BASES)
+
+#: By name, since few programs use them and an import makes every fork dearer.
+_EXACT: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("decimal", "Decimal"): lambda value: ["n", str(value)],
+    ("fractions", "Fraction"): lambda value: ["q", hex(value.numerator), hex(value.denominator)],
+}
 
 _ITERATORS: Any = (types.GeneratorType, map, filter, zip, enumerate, reversed, type(iter([])),
               type({}.keys()), type({}.values()), type({}.items()))  # fmt: skip
@@ -176,7 +174,7 @@ _DECODERS: dict[Any, Callable[[Any], Any]] = {
     "s": lambda w: {decode(item) for item in w[1]},
     "z": lambda w: frozenset(decode(item) for item in w[1]),
     "d": lambda w: {decode(key): decode(value) for key, value in w[1]},
-    "n": lambda w: decimal.Decimal(w[1]),
-    "q": lambda w: fractions.Fraction(int(w[1], 16), int(w[2], 16)),
+    "n": lambda w: importlib.import_module("decimal").Decimal(w[1]),
+    "q": lambda w: importlib.import_module("fractions").Fraction(int(w[1], 16), int(w[2], 16)),
     "x": lambda w: iter([decode(item) for item in w[1]]),
 }

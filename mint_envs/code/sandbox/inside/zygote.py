@@ -272,10 +272,20 @@ def _complain(error: BaseException) -> None:
 
 
 def _preload(config: dict[str, Any]) -> None:
-    """Import what programs often use, once, before the root changes."""
+    """Import what programs often use, once, and seed it: children inherit the state.
+
+    ``random`` would seed itself from the system after every fork, so it is kept from saying so.
+    """
+    at_fork, os.register_at_fork = os.register_at_fork, lambda **hooks: None
+    import random
+
+    os.register_at_fork = at_fork
+    random.seed(0)
     for name in config["preload"]:
         with contextlib.suppress(ImportError):
             __import__(name)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(0)
 
 
 def main() -> None:
