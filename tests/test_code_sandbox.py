@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -203,6 +204,30 @@ def test_a_closed_sandbox_measures_nothing() -> None:
     sandbox.close()
     sandbox.close()
     assert "closed" in sandbox.run("x = 1").failure
+
+
+def test_a_sandbox_that_nobody_holds_ends_its_processes() -> None:
+    others = set(soak_code.descendants(os.getpid()))
+    sandbox = Sandbox(workers=1)
+    mine = set(soak_code.descendants(os.getpid())) - others
+    assert mine
+    del sandbox
+    gc.collect()
+    deadline = time.monotonic() + 10
+    while any(alive(pid) for pid in mine):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_stop_that_comes_too_late_does_no_harm() -> None:
+    worker = Worker("namespaces" if works("namespaces") else "landlock")
+    try:
+        for i in range(3):
+            worker._control.send(b"K")
+            outcome = worker.run(Job(f"def f(): return {i}", calls=("f()",)))
+            assert outcome.records[0] == ("value", i)
+    finally:
+        worker.close()
 
 
 def test_one_shared_sandbox_for_each_name() -> None:

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import atexit
 import functools
+import os
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
@@ -60,6 +62,7 @@ class Sandbox:
     def __init__(self, backend: str | Backend = "auto", workers: int = 0, **options: Any) -> None:
         self._backend = _backend(backend, workers, options) if isinstance(backend, str) else backend
         self._cache = Cache()
+        weakref.finalize(self, _close_own, self._backend, os.getpid())
 
     @property
     def tier(self) -> str:
@@ -110,6 +113,12 @@ class Sandbox:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _close_own(backend: Backend, owner: int) -> None:
+    """Close a backend that nobody uses any more; a forked process leaves it to its owner."""
+    if os.getpid() == owner:
+        backend.close()
 
 
 def language_name(language: str) -> str:

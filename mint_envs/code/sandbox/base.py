@@ -13,7 +13,8 @@ class Limits:
 
     Args:
         cpu_s: seconds of CPU time, of all threads together.
-        memory: bytes of memory.
+        memory: bytes of address space (of data, in other languages than Python). Less than
+            512 MiB counts as that much: an idle interpreter with its packages maps hundreds.
         output: bytes of result or standard output.
     """
 

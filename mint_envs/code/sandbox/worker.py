@@ -250,7 +250,7 @@ def _start(theirs: socket.socket, config: dict[str, Any]) -> subprocess.Popen[by
     command = [interpreter(), "-s", "-S", "-P", "-B", "-c", boot]
     return subprocess.Popen(
         [*command, str(theirs.fileno()), json.dumps(config)],
-        env=_ENVIRONMENT,
+        env={**_ENVIRONMENT, **_loader()},
         pass_fds=(theirs.fileno(),),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -258,6 +258,11 @@ def _start(theirs: socket.socket, config: dict[str, Any]) -> subprocess.Popen[by
         start_new_session=True,  # Ctrl-C is for the caller, who closes this in good order
         cwd="/",
     )
+
+
+def _loader() -> dict[str, str]:
+    """Return what some interpreters need to find their own libraries."""
+    return {k: v for k, v in os.environ.items() if k == "LD_LIBRARY_PATH"}
 
 
 def _memory() -> str | None:

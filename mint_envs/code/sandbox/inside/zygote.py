@@ -79,6 +79,8 @@ class Zygote:
             fds = array.array("i")
             for _, _, data in attached:
                 fds.frombytes(data)
+            if len(message) != REQUEST.size:
+                continue  # a "stop" that came just after its job had ended
             answer = self._job(REQUEST.unpack(message), list(fds))
             self._control.send(answer)
 
@@ -296,6 +298,7 @@ def main() -> None:
     control = _settle(int(sys.argv[1]))
     config = json.loads(sys.argv[2])
     sys.argv = sys.orig_argv = [runner.FILE]
+    os.environ.pop("LD_LIBRARY_PATH", None)  # it was for the interpreter to start
     packages = config["packages"]
     places = packages.values() if config["tier"] == "namespaces" else packages
     sys.path.extend(sorted({os.path.dirname(place) for place in places}))
