@@ -102,6 +102,21 @@ def test_output_of_a_script_has_a_limit() -> None:
     assert grade(loop, [{"stdin": "", "stdout": "x"}]).metadata["limit"] in ("output", "cpu")
 
 
+def test_methods_of_a_class_are_tested() -> None:
+    program = fenced("class Solution:\n    def f(self, x):\n        return x * 2")
+    loop = "def check(candidate):\n    for x in (1, 2):\n        assert candidate(x) == 2 * x"
+    for code in ("def check(candidate):\n    assert candidate(2) == 4", loop):
+        tests = {"code": code, "entry_point": "Solution().f"}
+        assert grade(program, tests).score == 1.0
+        assert grade(program.replace("* 2", "* 3"), tests).score == 0.0
+
+
+def test_one_is_not_true_where_a_test_asks_for_identity() -> None:
+    tests = {"code": "assert f(1) is True", "entry_point": "f"}
+    assert grade(fenced("def f(x): return x > 0"), tests).score == 1.0
+    assert grade(fenced("def f(x): return 1"), tests).score == 0.0
+
+
 def test_no_program_is_nothing() -> None:
     for response in ("", "I do not know", "<think>def add(a, b): return a + b"):
         reward = grade(response, TESTS)

@@ -57,6 +57,8 @@ def _comparison(
         if is_call(right) and not is_call(left):
             left, right = right, left
         known, value = literal(right)
+        if isinstance(operator, ast.Is) and value is not None:
+            return None  # identity is more than being equal
         if is_call(left) and known and value == value:
             return {"text": ast.unparse(left), "expected": value}
         return None

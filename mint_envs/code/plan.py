@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import symtable
 import sys
 from collections import Counter
@@ -89,8 +90,8 @@ def make_plan(tests: Any) -> Plan:
 
     Args:
         tests: pairs of expression and expected value; dicts with ``stdin`` and ``stdout`` (and
-            ``compare``, ``tolerance``); or one dict with ``code``, and ``entry_point`` (the
-            function that is tested), ``setup``, ``prompt`` where the code needs them.
+            ``compare``, ``tolerance``); or one dict with ``code``, and ``entry_point`` (what is
+            tested: ``f`` or ``Solution().f``), ``setup``, ``prompt`` where the code needs them.
 
     Raises:
         SettingError: they are none of these, there are none, or the verdict would be the
@@ -181,16 +182,19 @@ def _holds_bool(value: Any) -> bool:
 
 
 def _plain_call(node: ast.AST) -> bool:
-    """``f(1)``, ``Solution().f(1)``, ``box.get(1)``: calls of names that are not builtin."""
+    """``f(1)``, ``Solution().f(1)``, ``box.get(1)``: calls of names that are the program's."""
+    name = _called(node)
+    return name is not None and name not in _BUILTINS and name not in sys.stdlib_module_names
+
+
+def _called(node: ast.AST) -> str | None:
+    """Return the name at the root of a call: ``f`` of ``f(1)``, ``Box`` of ``Box(1).get(2)``."""
     if not isinstance(node, ast.Call):
-        return False
+        return None
     target: ast.AST = node.func
     while isinstance(target, ast.Attribute | ast.Call):
         target = target.value if isinstance(target, ast.Attribute) else target.func
-    outside = isinstance(target, ast.Name) and (
-        target.id in _BUILTINS or target.id in sys.stdlib_module_names
-    )
-    return isinstance(target, ast.Name) and not outside
+    return target.id if isinstance(target, ast.Name) else None
 
 
 def _called_names(text: str, free: set[str]) -> set[str]:
@@ -261,7 +265,8 @@ def _before(prompt: str, entry: str) -> str:
 
 def _plain_asserts(tree: ast.Module, stubs: Sequence[str], entry: str) -> list[ValueTest]:
     """Return value tests if the code is nothing but plain asserts, else an empty list."""
-    names, statements = set(stubs), _statements(tree)
+    names = {re.split(r"\W", stub, maxsplit=1)[0] for stub in stubs}  # Solution of Solution().f
+    statements = _statements(tree)
     check = _check_function(tree)
     if check is not None:
         names = {check.args.args[0].arg} if check.args.args else set()
@@ -307,11 +312,11 @@ def _assert_test(node: ast.stmt, names: set[str]) -> ValueTest | None:
 
 
 def _closed_call(node: ast.AST, names: set[str]) -> bool:
-    """A call of the program with nothing but literals, so it means the same anywhere."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+    """A call of the program with nothing of the tests' own in it, so it means the same there."""
+    root = _called(node)
+    if root is None or root not in names:
         return False
-    used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-    return node.func.id in names and used == {node.func.id}
+    return _free_names(ast.unparse(node)) == {root}
 
 
 def _renamed(text: str, names: set[str], entry: str) -> str:
@@ -335,9 +340,14 @@ def _steps(tree: ast.Module, entry: str) -> tuple[str, list[ValueTest]]:
             first.append(ast.unparse(node))
     rest = "\n".join([*first, *map(ast.unparse, pending)])
     if _check_function(tree) is not None:
-        steps.append(f"check({entry})")
+        steps.append(f"check({stub_name(entry)})")
     steps += [call for node in tree.body for call in _test_calls(node)]
     return rest, [ValueTest(step, how="runs") for step in steps]
+
+
+def stub_name(entry: str) -> str:
+    """Return what tests call the program by: ``Solution().f`` is no name, so ``candidate``."""
+    return entry if entry.isidentifier() else "candidate"
 
 
 def _test_calls(node: ast.stmt) -> list[str]:
