@@ -84,6 +84,35 @@ def test_the_same_as_an_ordinary_user(tier: str) -> None:
     assert "uid 65534" in done.stdout
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_user_with_many_threads_can_use_it(tier: str) -> None:
+    """The limit on processes counts all of a user's; the user's own must not use it up."""
+    python = plain_interpreter()
+    if python is None or not works(tier):
+        pytest.skip("no interpreter that the user nobody may run, or no such tier")
+    code = (
+        "import threading, time\nfrom mint_envs.code import Sandbox\n"
+        "for _ in range(300):\n"
+        "    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+        f"with Sandbox({tier!r}, workers=2) as s:\n"
+        "    print(s.run('import threading\\ndef f():\\n    t = threading.Thread(target=print)\\n"
+        "    t.start(); t.join(); return 5', ['f()']).records[0])\n"
+    )
+    paths = os.pathsep.join([str(ROOT), *(p for p in sys.path if "site-packages" in p)])
+    done = subprocess.run(
+        [python, "-B", "-c", code],
+        env={"PYTHONPATH": paths, "HOME": "/tmp", "PATH": os.environ["PATH"]},
+        user=65534,
+        group=65534,
+        extra_groups=[],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "('value', 5)", done.stdout + done.stderr
+
+
 def test_many_in_a_row_leave_nothing_behind() -> None:
     wrong, numbers = soak_code.soak(20_000 if LONG else 600)
     assert not wrong, (wrong[:5], numbers)

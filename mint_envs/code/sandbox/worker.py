@@ -214,9 +214,25 @@ def configuration(
         "landlock_needed": 0 if tier == "container" else 1,
         "tmp_size": "512m" if toolchain else "16m",
         "tmp_executable": bool(toolchain),
-        "processes": 256 if toolchain else 64,
+        "processes": _process_limit(tier, 256 if toolchain else 64),
         "scratch": scratch,
     }  # fmt: skip
+
+
+def _process_limit(tier: str, own: int) -> int:
+    """Return the limit on processes and threads.
+
+    The kernel counts those of one user together, all over the machine, but where the sandbox has
+    a user namespace and the kernel (5.14) counts by it.
+    """
+    release = tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
+    if tier == "namespaces" and release >= (5, 14):
+        return own
+    try:
+        others = int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
+    except (OSError, ValueError, IndexError):
+        others = 8192
+    return others + 1024
 
 
 def _shared_libraries(folder: str) -> list[str]:
