@@ -133,9 +133,13 @@ def _maps_nobody() -> bool:
 def _write_maps(proc: int, uid: int, gid: int) -> None:
     maps = (("setgroups", "deny"), ("uid_map", f"1000 {uid} 1"), ("gid_map", f"1000 {gid} 1"))
     for name, text in maps:
-        fd = os.open(name, os.O_WRONLY, dir_fd=proc)
-        os.write(fd, text.encode())
-        os.close(fd)
+        try:
+            fd = os.open(name, os.O_WRONLY, dir_fd=proc)
+            os.write(fd, text.encode())
+            os.close(fd)
+        except OSError as error:
+            reason = f"user namespace: {name} cannot be written: {error.strerror}"
+            raise Missing(error.errno, reason) from None
 
 
 def _enter_root(config: dict[str, Any]) -> None:
