@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import sys
 import threading
 import warnings
 import weakref
@@ -24,9 +25,7 @@ from typing import Any
 from ...errors import SandboxUnavailable, SettingError, did_you_mean
 from .base import Backend, Job, Limits, Outcome
 from .cache import Cache
-from .pool import Pool
 from .toolchains import ALIASES, TOOLCHAINS
-from .worker import Refused
 
 __all__ = ["Backend", "Job", "Limits", "Outcome", "Sandbox", "SandboxUnavailable", "shared"]
 
@@ -171,8 +170,8 @@ def _auto(workers: int = 0) -> Backend:
     reasons = []
     for tier in ("namespaces", "landlock"):
         try:
-            return Pool(tier, workers)
-        except (Refused, OSError) as error:
+            return _pool(tier, workers)
+        except SandboxUnavailable as error:
             reasons.append(f"{tier}: {error}")
     raise SandboxUnavailable(
         f"No sandbox works on this machine ({'; '.join(reasons)}). {_WAYS_OUT}"
@@ -181,16 +180,28 @@ def _auto(workers: int = 0) -> Backend:
 
 def _local(tier: str, workers: int = 0) -> Backend:
     try:
-        return Pool(tier, workers)
-    except (Refused, OSError) as error:
+        return _pool(tier, workers)
+    except SandboxUnavailable as error:
         raise SandboxUnavailable(
             f"sandbox={tier!r} does not work on this machine: {error}. {_WAYS_OUT}"
         ) from None
 
 
+def _pool(tier: str, workers: int) -> Backend:
+    if sys.platform != "linux":
+        raise SandboxUnavailable(f"it needs Linux, and this is {sys.platform}")
+    from .pool import Pool
+    from .worker import Refused
+
+    try:
+        return Pool(tier, workers)
+    except (Refused, OSError) as error:
+        raise SandboxUnavailable(str(error)) from None
+
+
 def _unsafe(workers: int = 0) -> Backend:
     warnings.warn(_UNSAFE, RuntimeWarning, stacklevel=5)
-    return Pool("plain", workers)
+    return _pool("plain", workers)
 
 
 def _container(command: str, **options: Any) -> Backend:

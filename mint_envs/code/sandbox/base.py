@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -77,6 +79,15 @@ class Outcome:
         return name[:80], text[:400]
 
 
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A command of another language: the files that it finds in its folder, and its environment."""
+
+    files: dict[str, str]
+    command: tuple[str, ...]
+    environment: dict[str, str]
+
+
 class Backend(Protocol):
     """A place to run programs. ``tier`` names how it is walled off."""
 
@@ -89,3 +100,24 @@ class Backend(Protocol):
     def close(self) -> None:
         """End every process. Closing twice is harmless."""
         ...
+
+
+def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
+    """Read the records. A program may have written them itself, so trust nothing in them."""
+    found: dict[int, tuple[str, Any]] = {}
+    try:
+        for line in text.splitlines():
+            index, kind, payload = json.loads(line)
+            if type(index) is not int or type(kind) is not str or index in found:
+                return {}
+            found[index] = (kind, payload)
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return found
+
+
+def cpu_count() -> int:
+    """Return how many CPUs this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS, where docker is the way

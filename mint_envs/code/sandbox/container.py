@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import shutil
 import subprocess
 import threading
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import SandboxUnavailable
-from .base import Job, Outcome
+from .base import Job, Outcome, cpu_count
 from .bridge import outcome_from, read_frame, write_frame
 
 IMAGE = "python:3.11-slim"
@@ -57,7 +56,7 @@ class Container:
         memory: str = "4g",
     ) -> None:
         self.tier = f"{command}:{runtime}" if runtime else command
-        self._workers = workers or len(os.sched_getaffinity(0))
+        self._workers = workers or cpu_count()
         self._command = _command(command, self._workers, image, runtime, memory)
         self._lock, self._restarting = threading.Lock(), threading.Lock()
         self._numbers = itertools.count()

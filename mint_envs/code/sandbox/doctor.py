@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from ...errors import SandboxUnavailable
 from . import Limits, Sandbox
-from .inside import confine
 from .toolchains import TOOLCHAINS
 
 #: (what is tried, program, expression, what it must give; None: anything but a value)
@@ -51,7 +50,7 @@ def examine() -> Iterator[Finding]:
     """Yield what there is to know, the slow parts last."""
     uname = platform.uname()
     yield Finding("system", None, f"{uname.system} {uname.release}, {uname.machine}")
-    version = confine.landlock_version() if uname.system == "Linux" else -1
+    version = _landlock_version() if uname.system == "Linux" else -1
     yield Finding("Landlock", version > 0, f"version {version}" if version > 0 else "none")
     tiers = []
     for tier in ("namespaces", "landlock"):
@@ -65,6 +64,12 @@ def examine() -> Iterator[Finding]:
         yield Finding(name, None, f"command {path}" if path else "not installed")
     for language, chain in TOOLCHAINS.items():
         yield Finding(language, None, chain.path() or f"{chain.tool} is not installed")
+
+
+def _landlock_version() -> int:
+    from .inside import confine  # only for Linux
+
+    return confine.landlock_version()
 
 
 def _try(tier: str) -> Finding:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from .base import Job, Outcome
+from .base import Job, Outcome, cpu_count
 from .toolchains import TOOLCHAINS, Artifacts, run_compiled
 from .worker import Lost, Refused, Worker
 
@@ -45,7 +45,7 @@ class Pool:
 
     def __init__(self, tier: str, workers: int = 0) -> None:
         self.tier = tier
-        self.workers = workers or len(os.sched_getaffinity(0))
+        self.workers = workers or cpu_count()
         self._artifacts = Artifacts()
         self._begin_anew()
         with self._kind("python"):

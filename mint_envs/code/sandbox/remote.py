@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import SandboxUnavailable, SettingError
-from .base import Job, Outcome
-from .worker import read_records
+from .base import Job, Outcome, read_records
 
 _INSIDE = Path(__file__).parent / "inside"
 _LANGUAGES = {"javascript": "nodejs"}

@@ -12,9 +12,12 @@ import shutil
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from .base import Job, Limits, Outcome
-from .worker import Tool, Worker
+from .base import Job, Limits, Outcome, Tool
+
+if TYPE_CHECKING:
+    from .worker import Worker
 
 #: Limits of a compiler, apart from those of the program.
 _COMPILE = Limits(cpu_s=60.0, memory=4 << 30, output=64 << 20)

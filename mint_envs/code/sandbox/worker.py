@@ -15,11 +15,11 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .base import Job, Outcome
+from .base import Job, Outcome, Tool, read_records
 from .inside import scratch, zygote
 
 _START_S = 30.0
@@ -50,15 +50,6 @@ class Lost(Exception):
 
 class Refused(Exception):
     """The zygote cannot shut itself in here; the message names what is missing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A command of another language: the files that it finds in its folder, and its environment."""
-
-    files: dict[str, str]
-    command: tuple[str, ...]
-    environment: dict[str, str]
 
 
 class Worker:
@@ -373,17 +364,3 @@ def _messages(text: bytes) -> dict[int, tuple[str, Any]]:
     lines = text.decode(errors="replace").strip().splitlines()
     telling = [line for line in lines if _TELLING.search(line)] or lines
     return {-1: ("error", ["", telling[-1]])} if lines else {}
-
-
-def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
-    """Read the records. A program may have written them itself, so trust nothing in them."""
-    found: dict[int, tuple[str, Any]] = {}
-    try:
-        for line in text.splitlines():
-            index, kind, payload = json.loads(line)
-            if type(index) is not int or type(kind) is not str or index in found:
-                return {}
-            found[index] = (kind, payload)
-    except (ValueError, TypeError, RecursionError):
-        return {}
-    return found
