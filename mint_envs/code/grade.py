@@ -1,0 +1,274 @@
+"""The verdict on a response that holds a program.
+
+    from mint_envs.code import grade
+    grade("```python\ndef add(a, b):\n    return a + b\n```", [("add(1, 2)", 3)]).score    # 1.0
+
+The program runs in a sandbox and gives back values; the verdict is made here. Expected values
+never enter the sandbox, so there is nothing in there to find, to forge or to talk round.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core import Reward
+from ..errors import SettingError
+from .extract import extract
+from .plan import IoTest, Plan, ValueTest, make_plan
+from .sandbox import Job, Limits, Outcome, Sandbox, language_name, shared
+from .stdio import same_output
+from .values import same, shorten, show, truth, visible
+
+PASSED, WRONG, ERROR, LIMIT, NOT_RUN = "passed", "wrong", "error", "limit", "not run"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How programs are graded; see ``grade``.
+
+    Raises:
+        SettingError: a value out of range.
+    """
+
+    partial_credit: bool = False
+    sandbox_timeout_s: float = 5.0
+    max_tests_per_problem: int = 10
+    language: str = "python"
+    memory_mb: int = 1024
+
+    def __post_init__(self) -> None:
+        seconds = self.sandbox_timeout_s
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            raise SettingError(f"sandbox_timeout_s={seconds!r} must be a number of seconds")
+        if not 0.01 <= seconds <= 3600:
+            raise SettingError(f"sandbox_timeout_s={seconds!r} must be from 0.01 to 3600")
+        if not isinstance(self.max_tests_per_problem, int) or self.max_tests_per_problem < 1:
+            raise SettingError(
+                f"max_tests_per_problem={self.max_tests_per_problem!r} must be at least 1"
+            )
+        if not 16 <= self.memory_mb <= 1 << 20:
+            raise SettingError(f"memory_mb={self.memory_mb!r} must be from 16 to {1 << 20}")
+        object.__setattr__(self, "language", language_name(self.language))
+
+
+def grade(
+    response: str,
+    tests: Any,
+    *,
+    partial_credit: bool = False,
+    sandbox_timeout_s: float = 5.0,
+    max_tests_per_problem: int = 10,
+    language: str = "python",
+    sandbox: str | Sandbox | None = None,
+) -> Reward:
+    """Run the program in ``response`` against ``tests`` and return the Reward.
+
+    Args:
+        response: any text; the program is its last fenced block, or starts at the first ``def``,
+            ``class`` or ``import``.
+        tests: ``[(expression, expected), ...]``, ``[{"stdin": ..., "stdout": ...}, ...]`` or
+            ``{"code": test code, "entry_point": name}``.
+        partial_credit: the score is the fraction of tests passed, not all or nothing.
+        sandbox_timeout_s: seconds of CPU time of one run. A run is all tests of the first and
+            third form together, and each test of the second.
+        max_tests_per_problem: of more tests, that many are run, of as many different expected
+            values as there are; the others are counted (``metadata["left_out"]``).
+        language: ``"python"``, or one that is installed, for tests of the second form.
+        sandbox: ``None`` for the default of this machine, a name or a ``Sandbox``.
+
+    Returns:
+        A Reward whose score is None if the sandbox failed: that is no wrong answer. Its metadata:
+        ``passed``, ``total``, ``left_out`` (counts), ``tests`` (a dict for each, with
+        ``status``, ``expected``, ``actual``), ``error_type``, ``error`` (the first error's type
+        and text), ``limit`` (``""``, ``"cpu"``, ``"wall"``, ``"memory"``, ``"output"``,
+        ``"files"``), ``cpu_s`` (seconds), ``reason`` (why there is no score or no program).
+
+    Raises:
+        SettingError: a setting or test that is wrong, or tests whose verdict would be the
+            program's own.
+        SandboxUnavailable: no sandbox works here, or the language's tool is not installed.
+    """
+    settings = Settings(partial_credit, sandbox_timeout_s, max_tests_per_problem, language)
+    return grade_many([(response, make_plan(tests))], settings, shared(sandbox))[0]
+
+
+def grade_many(
+    items: Sequence[tuple[str, Plan]], settings: Settings, sandbox: Sandbox
+) -> list[Reward]:
+    """Grade many responses at once on every core; rewards keep the order."""
+    cases = [_case(response, plan, settings) for response, plan in items]
+    while jobs := [job for case in cases for job in case.next_jobs()]:
+        outcomes = iter(sandbox.run_jobs(jobs))
+        for case in cases:
+            case.take(outcomes)
+    return [case.reward() for case in cases]
+
+
+def _case(response: str, plan: Plan, settings: Settings) -> _Case:
+    if settings.language != "python" and plan.kind != "main":
+        raise SettingError(
+            f"language={settings.language!r} needs tests with 'stdin' and 'stdout'; expressions "
+            "and test code are Python's"
+        )
+    whole = plan.kind == "main" or settings.language != "python"
+    program = extract(response, whole)
+    case = _Case(plan, plan.some(settings.max_tests_per_problem), settings, program)
+    if program.strip():
+        case.waiting = _jobs(case)
+    return case
+
+
+def _jobs(case: _Case) -> list[Job]:
+    settings, plan = case.settings, case.plan
+    program = f"{plan.preamble}\n{case.program}" if plan.preamble else case.program
+    limits = Limits(float(settings.sandbox_timeout_s), settings.memory_mb << 20)
+    early = not settings.partial_credit
+    if plan.kind == "main":
+        return [
+            Job(program, "main", stdin=t.stdin, language=settings.language, limits=limits)
+            for t in plan.tests
+        ]
+    if plan.kind == "values":
+        calls = tuple(test.text for test in plan.tests)
+        return [Job(program, "values", calls, stop_early=early, limits=limits)]
+    steps = tuple(("exec" if t.how == "runs" else "eval", t.text) for t in plan.tests)
+    return [
+        Job(program, "split", setup=plan.setup, stubs=plan.stubs, steps=steps, stop_early=early,
+            limits=limits)
+    ]  # fmt: skip
+
+
+@dataclass
+class _Case:
+    """One response on its way to a verdict."""
+
+    whole: Plan
+    plan: Plan
+    settings: Settings
+    program: str
+    waiting: list[Job] = field(default_factory=list)
+    asked: int = 0
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def next_jobs(self) -> list[Job]:
+        """Return what to run next: one test at a time where the first failure decides."""
+        one_by_one = self.plan.kind == "main" and not self.settings.partial_credit
+        if self.outcomes and one_by_one and self._statuses()[len(self.outcomes) - 1] != PASSED:
+            self.waiting = []
+        self.asked = 1 if one_by_one else len(self.waiting)
+        return self.waiting[: self.asked]
+
+    def take(self, outcomes: Any) -> None:
+        """Take the outcomes of what ``next_jobs`` returned."""
+        for _ in self.waiting[: self.asked]:
+            self.outcomes.append(next(outcomes))
+        self.waiting = self.waiting[self.asked :]
+
+    def _statuses(self) -> list[str]:
+        return [_status(test, *self._of(i)) for i, test in enumerate(self.plan.tests)]
+
+    def _of(self, index: int) -> tuple[Outcome | None, int]:
+        """Return the outcome of a test and the index of its record there."""
+        if self.plan.kind == "main":
+            return (self.outcomes[index] if index < len(self.outcomes) else None), -1
+        return (self.outcomes[0] if self.outcomes else None), index
+
+    def reward(self) -> Reward:
+        statuses = self._statuses()
+        failures = [outcome.failure for outcome in self.outcomes if outcome.failure]
+        passed, total = statuses.count(PASSED), len(statuses)
+        score = passed / total if self.settings.partial_credit else float(passed == total)
+        reason = failures[0] if failures else "" if self.program.strip() else "no program found"
+        kind, text = self._first_error()
+        limits = [outcome.limit for outcome in self.outcomes if outcome.limit]
+        return Reward(
+            None if failures else score,
+            metadata={
+                "passed": passed,
+                "total": total,
+                "left_out": len(self.whole.tests) - total,
+                "tests": [self._report(i, status) for i, status in enumerate(statuses)],
+                "error_type": kind,
+                "error": text,
+                "limit": limits[0] if limits else "",
+                "cpu_s": round(math.fsum(outcome.cpu_s for outcome in self.outcomes), 6),
+                "reason": reason,
+            },
+        )
+
+    def _first_error(self) -> tuple[str, str]:
+        for outcome in self.outcomes:
+            for index in sorted(outcome.records):
+                kind, text = outcome.error(index)
+                if kind or text:
+                    return visible(kind), _without_paths(text)
+        return "", ""
+
+    def _report(self, index: int, status: str) -> dict[str, str]:
+        test = self.plan.tests[index]
+        outcome, record = self._of(index)
+        expected = test.stdout if isinstance(test, IoTest) else _expectation(test)
+        return {
+            "status": status,
+            "expected": shorten(expected),
+            "actual": "" if outcome is None else _without_paths(_actual(test, outcome, record)),
+        }
+
+
+def _status(test: ValueTest | IoTest, outcome: Outcome | None, record: int) -> str:
+    """Return how one test went. The only place where a test becomes ``passed``."""
+    if outcome is None or outcome.failure:
+        return NOT_RUN
+    if isinstance(test, IoTest):
+        return _io_status(test, outcome)
+    kind, payload = outcome.records.get(record, ("", None))
+    if kind == "value":
+        return PASSED if _holds(test, payload) else WRONG
+    if kind == "error":
+        return ERROR
+    return LIMIT if outcome.limit else NOT_RUN
+
+
+def _io_status(test: IoTest, outcome: Outcome) -> str:
+    if outcome.limit:
+        return LIMIT
+    kind, _ = outcome.records.get(-1, ("value", None))
+    if outcome.exit_code or (kind == "error" and outcome.error(-1)[0]):
+        return ERROR
+    printed = outcome.stdout.decode("utf-8", "replace")
+    right = same_output(printed, test.stdout, test.compare, test.tolerance)
+    return PASSED if right else WRONG
+
+
+def _holds(test: ValueTest, payload: Any) -> bool:
+    if test.how in ("true", "false"):
+        return truth(payload) == (test.how == "true")
+    return same(payload, test.expected, test.tolerance)
+
+
+def _expectation(test: ValueTest) -> str:
+    words = {"true": "a true value", "false": "a false value", "runs": test.text}
+    return words.get(test.how) or repr(test.expected)
+
+
+def _actual(test: ValueTest | IoTest, outcome: Outcome, record: int) -> str:
+    if isinstance(test, IoTest):
+        return shorten(outcome.stdout[:400].decode("utf-8", "replace"))
+    kind, payload = outcome.records.get(record, ("", None))
+    if kind == "value":
+        return show(payload) if test.how != "runs" else "passed"
+    return shorten(outcome.error(record)[1])
+
+
+_PATHS = re.compile(
+    "|".join(re.escape(p) for p in sorted({sys.base_prefix, sys.prefix}, key=len, reverse=True))
+)
+
+
+def _without_paths(text: str) -> str:
+    return visible(_PATHS.sub("<python>", text))

@@ -1,0 +1,123 @@
+"""What a sandbox is asked and what it answers. Standard library only: also used in containers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one run.
+
+    Args:
+        cpu_s: seconds of CPU time, of all threads together.
+        memory: bytes of address space (of data, in other languages than Python). Less than
+            512 MiB counts as that much: an idle interpreter with its packages maps hundreds.
+        output: bytes of result or standard output.
+    """
+
+    cpu_s: float = 5.0
+    memory: int = 1 << 30
+    output: int = 1 << 20
+
+    @property
+    def blocked_s(self) -> float:
+        """Seconds that a program may spend asleep; waiting for a crowded CPU does not count."""
+        return 2 * self.cpu_s + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A program and what to do with it.
+
+    ``kind`` is ``"values"``: run it, then send the values of the expressions ``calls``;
+    ``"main"``: run it as a script with ``stdin``; ``"split"``: run ``setup`` and then ``steps``
+    (pairs of ``"eval"`` or ``"exec"`` and text) in a process of their own, where the names in
+    ``stubs`` call the program in another.
+    """
+
+    program: str
+    kind: Literal["values", "main", "split"] = "values"
+    calls: tuple[str, ...] = ()
+    stdin: str = ""
+    setup: str = ""
+    stubs: tuple[str, ...] = ()
+    steps: tuple[tuple[str, str], ...] = ()
+    stop_early: bool = False
+    language: str = "python"
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a job.
+
+    ``records`` maps the index of a call or step to ``("value", wire form)`` or ``("error",
+    [type, text])``; index -1 is the program (or the setup) itself. ``limit`` is ``""``, ``"cpu"``,
+    ``"wall"``, ``"memory"``, ``"output"`` or ``"files"``. ``failure`` says why the job could not
+    be measured; it is ``""`` when it was.
+    """
+
+    records: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
+    stdout: bytes = b""
+    limit: str = ""
+    exit_code: int = 0
+    cpu_s: float = 0.0
+    failure: str = ""
+    record_bytes: int = 0
+
+    def error(self, index: int) -> tuple[str, str]:
+        """Return (type, text) of the error of one record; two empty strings if it has none."""
+        kind, payload = self.records.get(index, ("", None))
+        if kind != "error" or not isinstance(payload, list) or len(payload) != 2:
+            return "", ""
+        name, text = (part if isinstance(part, str) else "?" for part in payload)
+        return name[:80], text[:400]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A command of another language: the files that it finds in its folder, and its environment."""
+
+    files: dict[str, str]
+    command: tuple[str, ...]
+    environment: dict[str, str]
+
+
+class Backend(Protocol):
+    """A place to run programs. ``tier`` names how it is walled off."""
+
+    tier: str
+
+    def run(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Run the jobs, as many at once as there is room, and return outcomes in order."""
+        ...
+
+    def close(self) -> None:
+        """End every process. Closing twice is harmless."""
+        ...
+
+
+def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
+    """Read the records. A program may have written them itself, so trust nothing in them."""
+    found: dict[int, tuple[str, Any]] = {}
+    try:
+        for line in text.splitlines():
+            index, kind, payload = json.loads(line)
+            if type(index) is not int or type(kind) is not str or index in found:
+                return {}
+            found[index] = (kind, payload)
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return found
+
+
+def cpu_count() -> int:
+    """Return how many CPUs this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS, where docker is the way

@@ -1,0 +1,180 @@
+"""Plain values as tagged JSON: what crosses from a program to the outside.
+
+Only data crosses, never a verdict, a class or code. A subclass of a plain type crosses as the
+plain value that it holds, so an object that claims to equal everything is only what it is.
+
+=================================  =========================================
+``None``, ``bool``, small ``int``  themselves
+``int`` beyond 2**53               ``["i", hex]``
+``float``                          ``["f", hex]``
+``complex``                        ``["c", hex, hex]``
+``str``                            itself
+``bytes``, ``bytearray``           ``["b", hex]``
+``list``, ``tuple``                ``["l", items]``, ``["t", items]``
+``set``, ``frozenset``             ``["s", items]``, ``["z", items]``
+``dict``                           ``["d", [[key, value], ...]]``
+``Decimal``, ``Fraction``          ``["n", text]``, ``["q", hex, hex]``
+iterators (only where asked)       ``["x", items]``
+=================================  =========================================
+
+An array of numpy crosses as nested lists, a ``deque`` and a ``range`` as a list.
+"""
+
+from __future__ import annotations
+
+import collections
+import importlib
+import types
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+MAX_DEPTH = 100
+MAX_ITEMS = 100_000
+_SMALL = 1 << 53
+
+
+class Unsupported(Exception):
+    """A value that is no plain data."""
+
+
+def encode(value: Any, depth: int = 0) -> Any:
+    """Return the wire form of ``value``.
+
+    Raises:
+        Unsupported: it holds something that is not plain data, or nests too deep.
+    """
+    if value is None or value is True or value is False:
+        return value
+    if depth > MAX_DEPTH:
+        raise Unsupported("nested too deep")
+    kind = type(value)
+    direct = _ENCODERS.get(kind)
+    if direct is not None:
+        return direct(value, depth)
+    for base, encoder in _BASES:
+        if isinstance(value, base):
+            return encoder(value, depth)
+    if kind.__module__ == "numpy" and hasattr(value, "tolist"):
+        return encode(value.tolist(), depth + 1)
+    exact = _EXACT.get((kind.__module__, kind.__name__))
+    if exact is not None:
+        return exact(value)
+    raise Unsupported(f"type {kind.__name__}")
+
+
+def encode_any(value: Any, depth: int = 0) -> Any:
+    """As ``encode``; an iterator at the top is read out, up to ``MAX_ITEMS`` items."""
+    if isinstance(value, _ITERATORS):
+        items = list(islice(value, MAX_ITEMS + 1))
+        if len(items) > MAX_ITEMS:
+            raise Unsupported("an iterator without end")
+        return ["x", [encode(item, 1) for item in items]]
+    return encode(value, depth)
+
+
+def decode(wire: Any) -> Any:
+    """Return the plain value of a wire form; iterators become iterators over a list.
+
+    Raises:
+        Unsupported, ValueError, TypeError, IndexError: it is none.
+    """
+    if not isinstance(wire, list):
+        return wire
+    decoder = _DECODERS.get(wire[0])
+    if decoder is None:
+        raise Unsupported(f"tag {wire[0]!r}")
+    return decoder(wire)
+
+
+def _int(value: Any, depth: int) -> Any:
+    value = int.__add__(value, 0)
+    return value if -_SMALL < value < _SMALL else ["i", hex(value)]
+
+
+def _float(value: Any, depth: int) -> Any:
+    return ["f", float.hex(float.__add__(value, 0.0))]
+
+
+def _str(value: Any, depth: int) -> Any:
+    return str.__str__(value)
+
+
+def _list(value: Any, depth: int) -> Any:
+    return ["l", [encode(item, depth + 1) for item in list.__iter__(value)]]
+
+
+def _tuple(value: Any, depth: int) -> Any:
+    return ["t", [encode(item, depth + 1) for item in tuple.__iter__(value)]]
+
+
+def _set(value: Any, depth: int) -> Any:
+    return ["s", [encode(item, depth + 1) for item in set.__iter__(value)]]
+
+
+def _frozenset(value: Any, depth: int) -> Any:
+    return ["z", [encode(item, depth + 1) for item in frozenset.__iter__(value)]]
+
+
+def _dict(value: Any, depth: int) -> Any:
+    depth += 1
+    return ["d", [[encode(key, depth), encode(item, depth)] for key, item in dict.items(value)]]
+
+
+def _complex(value: Any, depth: int) -> Any:
+    value = complex.__add__(value, 0)
+    return ["c", float.hex(value.real), float.hex(value.imag)]
+
+
+def _bytes(value: Any, depth: int) -> Any:
+    return ["b", bytes.hex(value)]
+
+
+def _bytearray(value: Any, depth: int) -> Any:
+    return ["b", bytearray.hex(value)]
+
+
+def _series(value: Any, depth: int) -> Any:
+    return ["l", [encode(item, depth + 1) for item in value]]
+
+
+_BASES: list[tuple[type, Callable[[Any, int], Any]]] = [
+    (int, _int),
+    (float, _float),
+    (str, _str),
+    (list, _list),
+    (tuple, _tuple),
+    (dict, _dict),
+    (set, _set),
+    (frozenset, _frozenset),
+    (complex, _complex),
+    (bytes, _bytes),
+    (bytearray, _bytearray),
+    (collections.deque, _series),
+    (range, _series),
+]
+_ENCODERS = dict(_BASES)
+
+#: By name, since few programs use them and an import makes every fork dearer.
+_EXACT: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("decimal", "Decimal"): lambda value: ["n", str(value)],
+    ("fractions", "Fraction"): lambda value: ["q", hex(value.numerator), hex(value.denominator)],
+}
+
+_ITERATORS: Any = (types.GeneratorType, map, filter, zip, enumerate, reversed, type(iter([])),
+              type({}.keys()), type({}.values()), type({}.items()))  # fmt: skip
+
+_DECODERS: dict[Any, Callable[[Any], Any]] = {
+    "i": lambda w: int(w[1], 16),
+    "f": lambda w: float.fromhex(w[1]),
+    "c": lambda w: complex(float.fromhex(w[1]), float.fromhex(w[2])),
+    "b": lambda w: bytes.fromhex(w[1]),
+    "l": lambda w: [decode(item) for item in w[1]],
+    "t": lambda w: tuple(decode(item) for item in w[1]),
+    "s": lambda w: {decode(item) for item in w[1]},
+    "z": lambda w: frozenset(decode(item) for item in w[1]),
+    "d": lambda w: {decode(key): decode(value) for key, value in w[1]},
+    "n": lambda w: importlib.import_module("decimal").Decimal(w[1]),
+    "q": lambda w: importlib.import_module("fractions").Fraction(int(w[1], 16), int(w[2], 16)),
+    "x": lambda w: iter([decode(item) for item in w[1]]),
+}

@@ -1,0 +1,149 @@
+"""Programs run by a SandboxFusion server, over HTTP.
+
+The same runner as here is sent along, and values come back: the verdict stays on this side. A
+split check needs two processes that talk to each other, which such a server does not offer.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ...errors import SandboxUnavailable, SettingError
+from .base import Job, Outcome, read_records
+
+_INSIDE = Path(__file__).parent / "inside"
+_LANGUAGES = {"javascript": "nodejs"}
+_TRIES = 3
+_EXTRA_S = 30.0
+_SPLIT = (
+    "these tests need a split check (test code and program in two processes), which the remote "
+    "sandbox cannot do: use the default, docker or podman"
+)
+_SCRIPT = """\
+import os, sys, types
+package = types.ModuleType("inside"); package.__path__ = []
+sys.modules["inside"] = package
+for name, source in {sources!r}.items():
+    module = types.ModuleType("inside." + name); module.__package__ = "inside"
+    sys.modules["inside." + name] = module; setattr(package, name, module)
+    exec(compile(source, name, "exec"), module.__dict__)
+out = os.dup(1); null = os.open(os.devnull, os.O_RDWR); os.dup2(null, 0); os.dup2(null, 1)
+package.runner.run({job!r}.encode(), "values", out, -1)
+os._exit(0)
+"""
+
+
+class Remote:
+    """A backend behind SandboxFusion's ``/run_code``.
+
+    Args:
+        url: of the server, such as ``"http://localhost:8080"``.
+        workers: requests at the same time; 0 means 16.
+
+    Raises:
+        SettingError: the URL is no http(s) URL.
+        SandboxUnavailable: no such server answers there.
+    """
+
+    tier = "remote"
+
+    def __init__(self, url: str = "http://localhost:8080", workers: int = 0) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise SettingError(f"url={url!r} must begin with http:// or https://")
+        self._url = url.rstrip("/") + "/run_code"
+        self._threads = ThreadPoolExecutor(workers or 16, "mint-remote")
+        self._sources = {
+            name: (_INSIDE / f"{name}.py").read_text(encoding="utf-8")
+            for name in ("wire", "runner")
+        }
+        try:
+            self._post({"code": "print(1)", "language": "python", "run_timeout": 10}, 30.0)
+        except (OSError, ValueError) as error:
+            self.close()
+            raise SandboxUnavailable(
+                f"sandbox='remote': no SandboxFusion server answers at {url} ({error}). Start one "
+                "(its image is volcengine/sandbox-fusion), or give sandbox='remote:http://...'."
+            ) from None
+
+    def run(self, jobs: Sequence[Job]) -> list[Outcome]:
+        return list(self._threads.map(self._run_one, jobs))
+
+    def close(self) -> None:
+        self._threads.shutdown()
+
+    def _run_one(self, job: Job) -> Outcome:
+        if job.kind == "split":
+            return Outcome(failure=_SPLIT)
+        request = self._request(job)
+        reason = ""
+        for attempt in range(_TRIES):
+            try:
+                answer = self._post(request, 2 * job.limits.cpu_s + _EXTRA_S)
+            except (OSError, ValueError) as error:
+                reason = str(error)
+                time.sleep(0.2 * 4**attempt)
+                continue
+            if answer.get("status") in ("Success", "Failed"):
+                return _outcome(answer, job)
+            reason = str(answer.get("message") or answer.get("status"))
+        return Outcome(failure=f"the remote sandbox failed {_TRIES} times: {reason}")
+
+    def _request(self, job: Job) -> dict[str, Any]:
+        code = job.program
+        if job.kind == "values":
+            payload = {"program": code, "calls": job.calls, "stop_early": job.stop_early}
+            code = _SCRIPT.format(sources=self._sources, job=json.dumps(payload))
+        return {
+            "code": code,
+            "language": _LANGUAGES.get(job.language, job.language),
+            "stdin": job.stdin,
+            "run_timeout": job.limits.cpu_s,
+            "compile_timeout": 60,
+            "memory_limit_MB": job.limits.memory >> 20,
+        }
+
+    def _post(self, body: dict[str, Any], timeout_s: float) -> Mapping[str, Any]:
+        """Return the answer. Raises OSError or ValueError when there is none."""
+        request = urllib.request.Request(
+            self._url,
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=timeout_s) as response:
+            answer = json.loads(response.read())
+        if not isinstance(answer, Mapping) or "status" not in answer:
+            raise ValueError("the answer is not SandboxFusion's")
+        return answer
+
+
+def _outcome(answer: Mapping[str, Any], job: Job) -> Outcome:
+    compiled = answer.get("compile_result") or {}
+    ran = answer.get("run_result") or {}
+    if not ran:
+        text = str(compiled.get("stderr") or answer.get("message") or "it did not compile")
+        return Outcome({-1: ("error", ["CompileError", text])}, exit_code=1)
+    limit = "wall" if ran.get("status") == "TimeLimitExceeded" else ""
+    stdout = str(ran.get("stdout") or "").encode("utf-8", "surrogatepass")
+    code = ran.get("return_code")
+    return Outcome(
+        read_records(stdout) if job.kind == "values" else _said(ran, code),
+        stdout[: job.limits.output] if job.kind == "main" else b"",
+        limit or ("output" if len(stdout) > job.limits.output else ""),
+        code if isinstance(code, int) else 0 if limit else 1,
+        float(ran.get("execution_time") or 0.0),
+    )
+
+
+def _said(ran: Mapping[str, Any], code: Any) -> dict[int, tuple[str, Any]]:
+    """Return the last line of stderr of a script that failed, as its error."""
+    lines = str(ran.get("stderr") or "").strip().splitlines()
+    if not lines or code == 0:
+        return {}
+    return {-1: ("error", [lines[-1].partition(":")[0][:80], lines[-1]])}

@@ -1,0 +1,144 @@
+"""Other languages: what their tools are, how a program is compiled and run.
+
+A new language is one entry of ``TOOLCHAINS``.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import shutil
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from .base import Job, Limits, Outcome, Tool
+
+if TYPE_CHECKING:
+    from .worker import Worker
+
+#: Limits of a compiler, apart from those of the program.
+_COMPILE = Limits(cpu_s=60.0, memory=4 << 30, output=64 << 20)
+_KEPT_BYTES = 256 << 20
+_SYSTEM = ("/usr/bin", "/usr/lib", "/usr/libexec", "/usr/include", "/usr/share/java",
+           "/etc/alternatives", "/etc/ld.so.conf*", "/etc/java-*", "/usr/local/lib")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """How one language is run.
+
+    Args:
+        tool: the command that must be installed.
+        source: name of the file that holds the program.
+        compile: arguments after the tool, or empty for a language that is run from its source.
+        run: the command that runs it; ``{tool}`` stands for the tool's path.
+        extra: paths of the tool that lie outside the system's folders.
+    """
+
+    tool: str
+    source: str
+    compile: tuple[str, ...]
+    run: tuple[str, ...]
+    extra: tuple[str, ...] = ()
+
+    def path(self) -> str | None:
+        """Return the tool's path, or None if it is not installed."""
+        return shutil.which(self.tool) or next(iter(self._own_places()), None)
+
+    def _own_places(self) -> list[str]:
+        return [p for pattern in self.extra for p in glob.glob(os.path.expanduser(pattern))]
+
+    def command(self, name: str = "") -> str:
+        """Return the real path of a tool (rustup's ``rustc`` is only a switch for others)."""
+        own = [path for path in self._own_places() if os.path.basename(path) == (name or self.tool)]
+        found = own[-1] if own else shutil.which(name or self.tool)
+        return os.path.realpath(found) if found else (name or self.tool)
+
+    def environment(self) -> dict[str, str]:
+        """Return what a tool needs to find its own libraries: there is no /proc to ask."""
+        home = os.path.dirname(os.path.dirname(self.command()))
+        return {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": "/tmp",
+            "TMPDIR": "/tmp",
+            "LANG": "C.UTF-8",
+            "LD_LIBRARY_PATH": f"{home}/lib",
+        }
+
+    def paths(self) -> list[str]:
+        """Return the folders that programs of this language may read."""
+        own = {os.path.dirname(os.path.dirname(path)) for path in self._own_places()}
+        return [*_SYSTEM, *sorted(own)]
+
+
+TOOLCHAINS = {
+    "javascript": Toolchain("node", "main.js", (),
+                            ("{tool}", "--max-old-space-size=768", "main.js")),
+    "cpp": Toolchain("g++", "main.cpp", ("-O1", "-std=c++17", "-pipe", "-o", "program", "main.cpp"),
+                     ("./program",)),
+    "rust": Toolchain("rustc", "main.rs", ("-O", "--edition", "2021", "-Clink-arg=-fuse-ld=bfd",
+                                   "-o", "program", "main.rs"),
+                      ("./program",), ("~/.rustup/toolchains/*/bin/rustc",)),
+    "go": Toolchain("go", "main.go", ("build", "-o", "program", "main.go"), ("./program",),
+                    ("/usr/local/go/bin/go",)),
+    "java": Toolchain("javac", "Main.java", ("-d", ".", "Main.java"),
+                      ("{java}", "-Xmx512m", "-Xss64m", "-XX:+UseSerialGC",
+                       "-XX:TieredStopAtLevel=1", "-cp", ".", "Main")),
+}  # fmt: skip
+
+#: What people write for a language, and its name here.
+ALIASES = {"python3": "python", "py": "python", "js": "javascript", "node": "javascript",
+           "c++": "cpp", "cc": "cpp", "rs": "rust", "golang": "go"}  # fmt: skip
+
+
+class Artifacts:
+    """What compilers made, by language and source: a group repeats programs."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[bytes, Outcome] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: bytes) -> Outcome | None:
+        with self._lock:
+            return self._made.get(key)
+
+    def put(self, key: bytes, outcome: Outcome) -> None:
+        with self._lock:
+            self._made[key] = outcome
+            self._size += len(outcome.stdout)
+            while self._size > _KEPT_BYTES:
+                self._size -= len(self._made.popitem(last=False)[1].stdout)
+
+
+def run_compiled(worker: Worker, job: Job, artifacts: Artifacts) -> Outcome:
+    """Compile a program unless that was done before, then run it with ``job.stdin``."""
+    chain = TOOLCHAINS[job.language]
+    archive = b""
+    if chain.compile:
+        built = _build(worker, job, chain, artifacts)
+        if not built.stdout:
+            return built
+        archive = built.stdout
+    named = {"{tool}": chain.command(), "{java}": chain.command("java")}
+    command = [named.get(word, word) for word in chain.run]
+    tool = Tool({chain.source: job.program}, tuple(command), chain.environment())
+    return worker.execute(job, tool, archive)
+
+
+def _build(worker: Worker, job: Job, chain: Toolchain, artifacts: Artifacts) -> Outcome:
+    source = job.program.encode("utf-8", "surrogatepass")
+    key = hashlib.blake2b(source, key=job.language.encode()).digest()
+    built = artifacts.get(key)
+    if built is None:
+        command = (chain.command(), *chain.compile)
+        tool = Tool({chain.source: job.program}, command, chain.environment())
+        built = worker.compile(replace(job, limits=_COMPILE), tool)
+        if built.error(-1)[0]:
+            built = replace(built, stdout=b"")
+        if not built.failure:
+            artifacts.put(key, built)
+    return built

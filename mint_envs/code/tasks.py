@@ -1,0 +1,176 @@
+"""mint/Code-v0: write a function or a program; the reward is what it does in the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from ..core import Message, Prompt, Reward, Task
+from ..datasets import held_out
+from ..errors import IndexOutOfRange, SettingError
+from .grade import Settings, grade_many
+from .kinds import LEVELS
+from .problems import CodeProblem, generate, passes
+from .rows import load_problems
+from .sandbox import Sandbox, shared
+
+#: The worked examples before the question; the first is the one of MinT's documents.
+_SHOTS = (
+    ("Write a function `double(x)` that returns x * 2.", "def double(x):\n    return x * 2"),
+    ("Write `is_zero(n)` that returns True if n is 0.", "def is_zero(n):\n    return n == 0"),
+    ("Write `first_char(s)` that returns the first character of s.",
+     "def first_char(s):\n    return s[0]"),
+)  # fmt: skip
+_FENCES = {"javascript": "js", "cpp": "cpp"}
+
+
+class CodeTask(Task[CodeProblem]):
+    """Programs to write, scored by running them.
+
+    Without ``dataset`` the problems are drawn from the seed, from kinds of graded difficulty.
+    Generated code runs in a sandbox that is on by default; a reward is None when the sandbox
+    failed, never 0.
+
+    Raises:
+        SettingError: a setting out of range.
+        DatasetError: the data set is missing, empty or broken, or the verdict of one of its tests
+            would be the program's own.
+        SandboxUnavailable: (when the first response is scored) no sandbox works on this machine.
+    """
+
+    def __init__(
+        self,
+        dataset: Annotated[
+            str | None, "JSONL or Parquet file, or Hugging Face name, instead of generated problems"
+        ] = None,
+        level: Annotated[
+            Literal["easy", "medium", "hard", "all"], "difficulty of the generated problems"
+        ] = "all",
+        partial_credit: Annotated[
+            bool, "score the fraction of tests passed, not all or nothing"
+        ] = False,
+        sandbox_timeout_s: Annotated[float, "seconds of CPU time of one run"] = 5.0,
+        max_tests_per_problem: Annotated[int, "tests of a problem that are run, from 1 up"] = 10,
+        sandbox: Annotated[
+            Any, "None: this machine's default; 'docker', 'remote' and so on; or a Sandbox"
+        ] = None,
+        language: Annotated[str, "of the programs; all but Python need stdin tests"] = "python",
+        style: Annotated[
+            Literal["completion", "chat"], "few-shot text to continue, or chat messages"
+        ] = "completion",
+        shots: Annotated[int, "worked examples before the question, 0 to 3"] = 1,
+        split: Annotated[
+            str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
+        ] = None,
+    ) -> None:
+        _require(level in (*LEVELS, "all"), f"level={level!r}: {', '.join(LEVELS)} or all")
+        _require(style in ("completion", "chat"), f"style={style!r}: 'completion' or 'chat'")
+        _require(0 <= shots <= len(_SHOTS), f"shots={shots} must be from 0 to {len(_SHOTS)}")
+        _require(
+            sandbox is None or isinstance(sandbox, str | Sandbox),
+            f"sandbox={sandbox!r} must be None, a name or a Sandbox",
+        )
+        self._settings = Settings(
+            bool(partial_credit), sandbox_timeout_s, max_tests_per_problem, language
+        )
+        self._level, self._style, self._shots = level, style, shots
+        self._sandbox, self._split = sandbox, split
+        self._problems = None if dataset is None else load_problems(dataset, split)
+        if dataset is None:
+            _require(
+                split in (None, "train", "test", "all"),
+                f"split={split!r}: 'train', 'test' or 'all'",
+            )
+            _require(
+                self._settings.language == "python",
+                f"language={language!r} needs dataset=...: the generated problems are Python's",
+            )
+
+    @property
+    def stop(self) -> Sequence[str]:  # type: ignore[override]
+        """A completion ends where the next question would begin."""
+        return () if self._style == "chat" else ("\nQ:",)
+
+    @property
+    def size(self) -> int | None:
+        return None if self._problems is None else len(self._problems)
+
+    def sample(self, rng: np.random.Generator) -> CodeProblem:
+        if self._problems is not None:
+            return self._problems[int(rng.integers(len(self._problems)))]
+        while True:
+            problem = generate(rng, self._level)
+            if self._split in (None, "all"):
+                return problem
+            if held_out(problem.question) == (self._split == "test"):
+                return problem
+
+    def problem(self, index: int) -> CodeProblem:
+        if self._problems is None:
+            return super().problem(index)
+        if index >= len(self._problems):
+            raise IndexOutOfRange(f"index={index}: the data set has {len(self._problems)} problems")
+        return self._problems[index]
+
+    def prompt(self, problem: CodeProblem) -> Prompt:
+        if self._style == "chat":
+            return [Message(role="user", content=f"{problem.question}\n\n{self._instruction}")]
+        return f"{self._fewshot}Q: {problem.question}\nA:"
+
+    def score(self, problem: CodeProblem, response: str) -> Reward:
+        return self.score_batch([(problem, response)])[0]
+
+    def score_batch(self, pairs: Sequence[tuple[CodeProblem, str]]) -> list[Reward]:
+        """Score many responses on every core; the same program is run once."""
+        items = [(self._cut(response), problem.plan) for problem, response in pairs]
+        rewards = grade_many(items, self._settings, shared(self._sandbox))
+        return [_without_clock(reward) for reward in rewards]
+
+    def examples(self, problem: CodeProblem) -> dict[str, float]:
+        found = {self._fenced(problem.reference): 1.0} if problem.reference else {}
+        for program in problem.wrong:
+            found.setdefault(self._fenced(program), self._worth(problem, program))
+        return {**found, "": 0.0}
+
+    def _worth(self, problem: CodeProblem, program: str) -> float:
+        if self._problems is not None:
+            return 0.0
+        share = passes(problem, program, self._settings.max_tests_per_problem)
+        return share if self._settings.partial_credit else float(share == 1.0)
+
+    def _cut(self, response: str) -> str:
+        for mark in self.stop:
+            response = response.partition(mark)[0]
+        return response
+
+    def _fenced(self, program: str) -> str:
+        language = self._settings.language
+        return f" ```{_FENCES.get(language, language)}\n{program.rstrip()}\n```\n"
+
+    @cached_property
+    def _instruction(self) -> str:
+        language = self._settings.language
+        return (
+            f"Answer with one fenced block of {language.capitalize()} code, as in "
+            f"```{_FENCES.get(language, language)}. A program reads standard input and prints to "
+            "standard output; a function is called by its name."
+        )
+
+    @cached_property
+    def _fewshot(self) -> str:
+        shots = _SHOTS[: self._shots] if self._settings.language == "python" else ()
+        return "".join(f"Q: {q}\nA: ```python\n{a}\n```\n\n" for q, a in shots)
+
+
+def _without_clock(reward: Reward) -> Reward:
+    """Leave the measured time out: the same response gives the same info, on any machine."""
+    metadata = {key: value for key, value in reward.metadata.items() if key != "cpu_s"}
+    return Reward(reward.score, reward.parts, metadata)
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise SettingError(message)

@@ -1,0 +1,101 @@
+"""Every attack and honest program of tests/data, against one tier of the sandbox.
+
+    python -m tests.run_code_attacks namespaces      # as root, or as any user
+    python -m tests.run_code_attacks landlock
+
+Prints what went wrong and ends with 1 if anything did. It first puts itself into a pids cgroup,
+where it may, so that a fork bomb that gets out meets a wall.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from mint_envs.code.grade import Settings, grade_many
+from mint_envs.code.plan import make_plan
+from mint_envs.code.sandbox import Sandbox
+
+DATA = Path(__file__).parent / "data"
+FILES = ("code_attacks.jsonl", "code_attacks_more.jsonl")
+MARKS = ("SBX_ESCAPE", "SBX_DAEMON_ALIVE", "SBX_STATE", "SBX_FILL_0", "conftest.py")
+
+
+def attacks() -> list[dict[str, Any]]:
+    return [json.loads(line) for name in FILES for line in (DATA / name).open()]
+
+
+def wanted(attack: dict[str, Any]) -> float | None:
+    """The score that an attack must have; None if any will do."""
+    must = attack["must"]
+    if must.startswith("any"):
+        return None
+    return 1.0 if "honest" in must or "no leak" in must else 0.0
+
+
+def run(sandbox: Sandbox, chosen: Iterable[dict[str, Any]]) -> list[str]:
+    """Run attacks; return a line for each that went wrong."""
+    chosen = list(chosen)
+    quick, patient = Settings(sandbox_timeout_s=0.3), Settings(sandbox_timeout_s=20.0)
+    groups: list[tuple[Settings, list[dict[str, Any]]]] = [
+        (patient, [a for a in chosen if wanted(a) == 1.0 and a["class"] != "state leak"]),
+        (quick, [a for a in chosen if wanted(a) != 1.0 and a["class"] != "state leak"]),
+        *((patient, [a]) for a in chosen if a["class"] == "state leak"),  # one after the other
+    ]
+    wrong = []
+    for settings, group in groups:
+        items = [(f"```python\n{a['program']}\n```", make_plan(a["tests"])) for a in group]
+        for attack, reward in zip(group, grade_many(items, settings, sandbox), strict=True):
+            want = wanted(attack)
+            if want is not None and reward.score != want:
+                wrong.append(f"{attack['id']}: {reward.score}, not {want}: {reward.metadata}")
+    return wrong + [f"left on the host: {path}" for path in left_behind()]
+
+
+def left_behind() -> list[str]:
+    folders = ("/tmp", "/root", "/usr/lib", "/etc", str(Path.cwd()))
+    return [f"{folder}/{mark}" for folder in folders for mark in MARKS if _exists(folder, mark)]
+
+
+def _exists(folder: str, mark: str) -> bool:
+    try:
+        return (Path(folder) / mark).exists() and mark != "conftest.py"
+    except OSError:
+        return False
+
+
+def limit_processes(most: int = 1000) -> bool:
+    """Join a pids cgroup of our own; False where that is not allowed."""
+    for root in (Path("/sys/fs/cgroup/pids"), Path("/sys/fs/cgroup")):
+        group = root / "mint-attacks"
+        try:
+            group.mkdir(exist_ok=True)
+            (group / "pids.max").write_text(str(most))
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+            return True
+        except OSError:
+            continue
+    return False
+
+
+def main(tier: str) -> int:
+    bounded = limit_processes()
+    os.environ["SBX_API_KEY"] = "secret"  # what a leak would show
+    begun = time.monotonic()
+    with Sandbox(tier, workers=6) as sandbox:  # many of them sleep
+        wrong = run(sandbox, attacks())
+    print(*wrong, sep="\n")
+    print(
+        f"{tier}, uid {os.geteuid()}, {'in' if bounded else 'without'} a pids cgroup: "
+        f"{len(attacks())} programs, {len(wrong)} wrong, {time.monotonic() - begun:.0f} s"
+    )
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

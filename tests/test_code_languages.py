@@ -1,0 +1,103 @@
+"""Other languages than Python, where their tools are installed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mint_envs.code import Sandbox, grade
+from mint_envs.code.sandbox import Job, Limits, shared
+from mint_envs.code.sandbox.toolchains import TOOLCHAINS
+from mint_envs.errors import SandboxUnavailable
+
+DATA = Path(__file__).parent / "data"
+TESTS = [{"stdin": f"{n}\n", "stdout": f"{2 * n}\n"} for n in (4, 5)]
+
+DOUBLE = {
+    "javascript": "console.log(2 * parseInt(require('fs').readFileSync(0, 'utf8')))",
+    "cpp": "#include <iostream>\nint main() { int n; std::cin >> n; std::cout << 2 * n << '\\n'; }",
+    "rust": "use std::io;\nfn main() { let mut s = String::new(); io::stdin().read_line(&mut s)"
+    '.unwrap(); let n: i32 = s.trim().parse().unwrap(); println!("{}", 2 * n); }',
+    "go": 'package main\nimport "fmt"\nfunc main() { var n int; fmt.Scan(&n); fmt.Println(2 * n) }',
+    "java": "public class Main { public static void main(String[] a) { "
+    "System.out.println(2 * new java.util.Scanner(System.in).nextInt()); } }",
+}
+READS = {  # what a program says of a file of the host's
+    "javascript": "try { require('fs').readFileSync('/etc/passwd'); console.log('LEAK') } "
+    "catch (e) { console.log('nothing') }",
+    "cpp": '#include <fstream>\n#include <iostream>\nint main() { std::ifstream f("/etc/passwd"); '
+    'std::cout << (f ? "LEAK" : "nothing"); }',
+}
+
+
+def need(language: str) -> None:
+    if TOOLCHAINS[language].path() is None:
+        pytest.skip(f"{TOOLCHAINS[language].tool} is not installed")
+    if shared(None).tier != "namespaces":
+        pytest.skip("other languages need namespaces")
+
+
+@pytest.mark.parametrize("language", list(DOUBLE))
+def test_right_wrong_broken_and_endless(language: str) -> None:
+    need(language)
+    right = f"```{language}\n{DOUBLE[language]}\n```"
+    assert grade(right, TESTS, language=language).score == 1.0
+    wrong = right.replace("2 *", "3 *")
+    reward = grade(wrong, TESTS, language=language)
+    assert (reward.score, reward.metadata["tests"][0]["status"]) == (0.0, "wrong")
+    reward = grade(right.replace("(", "((", 1), TESTS, language=language)
+    assert (reward.score, reward.metadata["tests"][0]["status"]) == (0.0, "error")
+    assert reward.metadata["error"]
+
+
+@pytest.mark.parametrize("language", list(READS))
+def test_they_are_shut_in_as_well(language: str) -> None:
+    need(language)
+    outcome = shared(None).run(READS[language], stdin="", language=language)
+    assert outcome.stdout.strip() == b"nothing", outcome
+
+
+def test_limits_hold_for_them() -> None:
+    need("javascript")
+    sandbox = shared(None)
+    loop = sandbox.run("for (;;) {}", stdin="", language="js", limits=Limits(cpu_s=0.3))
+    assert loop.limit == "cpu"
+    bomb = "try { require('child_process').execSync('true'); console.log('LEAK') } " \
+        "catch (e) { console.log('nothing') }"  # fmt: skip
+    assert sandbox.run(bomb, stdin="", language="js").stdout.strip() == b"nothing"
+
+
+def test_a_compiler_runs_once_for_all_tests_and_repeats() -> None:
+    need("cpp")
+    program = f"```cpp\n{DOUBLE['cpp']}\n// once\n```"
+    many = [{"stdin": f"{n}\n", "stdout": f"{2 * n}\n"} for n in range(10)]
+    with Sandbox(workers=1) as sandbox:
+        first = grade(program, many, language="cpp", sandbox=sandbox)
+        assert first.score == 1.0
+        backend = sandbox._backend
+        assert len(backend._artifacts._made) == 1  # type: ignore[attr-defined]
+
+
+def test_references_of_human_eval_x_run() -> None:
+    rows = [
+        json.loads(line) for line in (DATA / "humaneval_x_small.jsonl").read_text().splitlines()
+    ]
+    usable = [row for row in rows if TOOLCHAINS[row["language"]].path()]
+    if not usable or shared(None).tier != "namespaces":
+        pytest.skip("no tool of any language, or no namespaces")
+    jobs = [
+        Job(row["program"], "main", language=row["language"], limits=Limits(20.0)) for row in usable
+    ]
+    for row, outcome in zip(usable, shared(None).run_jobs(jobs), strict=True):
+        assert (outcome.exit_code, outcome.limit, outcome.failure) == (0, "", ""), (row, outcome)
+
+
+def test_without_namespaces_they_are_refused_not_failed() -> None:
+    try:
+        sandbox = Sandbox("landlock", workers=1)
+    except SandboxUnavailable:
+        pytest.skip("this machine has no Landlock")
+    with sandbox, pytest.raises(SandboxUnavailable, match="needs namespaces"):
+        grade("```js\n1\n```", TESTS, language="js", sandbox=sandbox)
