@@ -56,6 +56,12 @@ def test_no_key_means_local_with_settings_that_learn() -> None:
     assert parse(["mint/Math-v0", "--preset", "documents"]).config.steps == 5
 
 
+def test_a_presets_environment_settings_are_defaults_too() -> None:
+    assert parse(["mint/Code-v0"]).config.env_settings == {"level": "easy"}
+    config = parse(["mint/Code-v0", "--level", "hard", "--partial-credit"]).config
+    assert config.env_settings == {"level": "hard", "partial_credit": True}
+
+
 def test_command_line_beats_environment_beats_dotenv(monkeypatch: pytest.MonkeyPatch) -> None:
     Path(".env").write_text("MINT_RL_STEPS=11\nMINT_RL_BATCH=12\nMINT_RL_GROUP=13\n")
     monkeypatch.setenv("MINT_RL_BATCH", "22")

@@ -143,6 +143,11 @@ LOCAL: dict[str, dict[str, Any]] = {
         "betas": (0.9, 0.95), "length_norm": "token", "grad_clip": 1.0,
         "eval_every": 10, "eval_problems": 200,
     },
+    "mint/Code-v0": {
+        "steps": 25, "batch": 8, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
+        "max_tokens": 48, "temperature": 1.0, "betas": (0.9, 0.95), "length_norm": "token",
+        "grad_clip": 1.0, "env_settings": {"level": "easy"},
+    },
 }  # fmt: skip
 
 
