@@ -1,0 +1,5 @@
+"""Placeholder."""
+
+
+def equal(wanted: str, given: str) -> bool:
+    return False

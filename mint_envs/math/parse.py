@@ -1,0 +1,328 @@
+"""Read an answer written in LaTeX or plain text into a tree.
+
+    answer    = list END
+    list      = [item] {SEPARATOR [item]}           "," ";" "and" "or" newline
+    item      = words | relation [condition]        condition: "for all x", "where k is ..."
+    relation  = ratio {REL ratio}                   = ~ != < <= > >= \\in
+    ratio     = region {":" region}
+    region    = amount {("\\cup" | "\\cap" | "\\setminus") amount}
+    amount    = sum [unit]                          "15 \\text{ cm}^2", "5 km/h"
+    sum       = product {("+" | "-" | "\\pm" | "\\mp") product}
+    product   = sign {["*" | "/"] power}            juxtaposition multiplies; "3 1/2" is mixed
+    sign      = ("-" | "+" | "\\pm") sign | power
+    power     = atom {"^" argument | "!" | "%" | "^\\circ" | "_" base}
+    atom      = number | name | currency power | command | function
+              | "(" list ")" | "[" list "]" | "\\{" list "\\}" | "|" sum "|" | environment
+
+Brackets round one thing group it; round several they make a tuple, an interval or a set. The
+commands and functions are in ``commands``. Recursive descent, with limits on tokens and depth;
+whatever the grammar does not know raises Unreadable, and nothing is ever evaluated as code.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from . import units
+from .commands import Atoms
+from .lexer import tokens
+from .limits import MAX_ANSWER, MAX_ITEMS, Unreadable
+from .normal import number, plain_number
+from .tree import Based, Call, Group, Node, Num, Quantity, Relation, Sym, Text, negative
+from .words import special, words
+
+_RELATIONS = frozenset(("=", "~", "!=", "<", "<=", ">", ">="))
+_REGIONS = {"\\cup": "union", "\\cap": "meet", "\\setminus": "minus"}
+_CONDITIONS = frozenset(
+    "for where with if when as since because such given assuming 其中 per-condition".split()
+)
+_STARTS = frozenset(("(", "{", "|", "[", "\\frac", "\\binom", "\\overline", "pi", "infty", "\\lfloor", "\\lceil"))
+
+
+def parse(text: str, prose: bool = False) -> Node:
+    """Return the tree of ``text``, which ``normal.clean`` has cleaned.
+
+    Args:
+        prose: the text comes from a sentence, where "15 m" is a length and not a product.
+
+    Raises:
+        Unreadable: it is no answer that the grammar knows, or beyond the limits.
+    """
+    value = plain_number(text)
+    if value is not None:
+        return Num(value, _places(text))
+    if not text:
+        raise Unreadable("empty")
+    if len(text) > MAX_ANSWER:
+        raise Unreadable("too long")
+    known = special(text)
+    if known is not None:
+        return known
+    return Parser(text, prose).answer()
+
+
+def _places(text: str) -> int:
+    return len(text.partition(".")[2]) if "." in text else -1
+
+
+class Parser(Atoms):
+    """One pass over the tokens of one answer."""
+
+    def __init__(self, text: str, prose: bool = False) -> None:
+        super().__init__(tokens(text, prose))
+
+    def answer(self) -> Node:
+        items = self.list()
+        if self.here < len(self.texts):
+            raise Unreadable(f"{self.text!r} where nothing was expected")
+        if not items:
+            raise Unreadable("empty")
+        return items[0] if len(items) == 1 else Group("list", tuple(items))
+
+    def list(self) -> list[Node]:
+        """Items up to the bracket or end that closes them; empty ones are skipped."""
+        self.deeper()
+        items: list[Node] = []
+        while True:
+            while self.text in (",", ";", "\\\\", "&"):
+                self.here += 1
+            if self.kind == "" or self.text in (")", "]", "\\}", "}", "\\rangle", "\\end"):
+                break
+            items.append(self.item())
+            if len(items) > MAX_ITEMS:
+                raise Unreadable("too many items")
+            if self.kind and self.text not in (",", ";", "\\\\", ")", "]", "\\}", "}", "\\rangle"):
+                raise Unreadable(f"{self.text!r} after an item")
+        self.depth -= 1
+        return items
+
+    def item(self) -> Node:
+        if self.kind == "w":
+            return self.words()
+        start = self.here
+        node = self.relation()
+        if self.kind == "w":
+            if self.text.lower() in _CONDITIONS:
+                self.skip_item()
+            else:
+                self.here = start
+                return self.words()
+        return node
+
+    def words(self) -> Node:
+        """A name or phrase: everything up to a separator."""
+        said = self.collect(lambda kind, text: kind == "m" and text in (",", ";", ")", "\\}"))
+        if said.strip().lower() in ("all real numbers", "all reals", "real numbers", "reals"):
+            return Sym("reals")
+        return words(said)
+
+    def skip_item(self) -> None:
+        self.here = len(self.texts)
+
+    def relation(self) -> Node:
+        sides, operators = [self.ratio()], []
+        while self.text in _RELATIONS and self.kind == "m":
+            operators.append(self.next())
+            sides.append(self.ratio())
+        node = Relation(tuple(sides), tuple(operators)) if operators else sides[0]
+        if self.text == "\\pmod":
+            self.here += 1
+            return Group("mod", (node, self.argument()))
+        if operators:
+            return node
+        if self.text == "\\in":
+            self.here += 1
+            return self.relation()
+        if self.text == "\\mid" and self.in_set:
+            return self.builder(sides[0])
+        return sides[0]
+
+    def builder(self, variable: Node) -> Node:
+        self.here += 1
+        return Group("builder", (variable, *self.list()))
+
+    def ratio(self) -> Node:
+        parts = [self.region()]
+        while self.text == ":" and not self.in_set:
+            self.here += 1
+            parts.append(self.region())
+        if self.text == ":":
+            return self.builder(parts[0])
+        return parts[0] if len(parts) == 1 else Group("ratio", tuple(parts))
+
+    def region(self) -> Node:
+        node = self.amount()
+        while self.text in _REGIONS:
+            kind = _REGIONS[self.next()]
+            other = self.amount()
+            same = isinstance(node, Group) and node.kind == kind and kind != "minus"
+            node = Group(kind, (*(node.items if same else (node,)), other))  # type: ignore[union-attr]
+        return node
+
+    def amount(self) -> Node:
+        node = self.sum()
+        if isinstance(node, Call) and node.name in ("deg", "%"):
+            node = Quantity(node.args[0], "degree" if node.name == "deg" else "percent")
+        if isinstance(node, Call) and node.name == "neg" and isinstance(node.args[0], Quantity):
+            node = Quantity(negative(node.args[0].value), node.args[0].unit)
+        if isinstance(node, Call) and node.name == "neg" and isinstance(node.args[0], Call):
+            if node.args[0].name in ("deg", "%"):
+                unit = "degree" if node.args[0].name == "deg" else "percent"
+                node = Quantity(negative(node.args[0].args[0]), unit)
+        if self.kind == "w" and self.text.lower() not in _CONDITIONS:
+            return self.unit(node)
+        return node
+
+    def unit(self, node: Node) -> Node:
+        """``node`` with the unit that the following words name; a base is written so too."""
+        start = self.here
+        if self.text.lower() in ("base", "in") and isinstance(node, Num):
+            based = self.spoken_base(node)
+            if based is not None:
+                return based
+        said = self.collect(
+            lambda kind, text: (kind == "m" and text not in ("^", "/", "{", "}", "*", "."))
+            or text.lower() in _CONDITIONS
+        )
+        unit = units.canonical(said)
+        if isinstance(node, Num | Call | Sym):
+            return Quantity(node, unit) if unit else node
+        if isinstance(node, Quantity):
+            return node if units.compatible(node.unit, unit) is not None else Quantity(node.value, f"{node.unit} {unit}")
+        if isinstance(node, Group | Interval | Matrix | Relation):
+            return node
+        self.here = start
+        return node
+
+    def spoken_base(self, node: Num) -> Node | None:
+        """``204 base 5``, ``204 in base five``."""
+        at = self.here + (self.text.lower() == "in")
+        if at + 1 < len(self.texts) and self.texts[at].lower() == "base":
+            base = self.base_of(self.texts[at + 1])
+            if base is not None and node.value.denominator == 1:
+                self.here = at + 2
+                return Based(str(node.value), base)
+        return None
+
+    def sum(self) -> Node:
+        self.deeper()
+        node = self.product()
+        while self.text in ("+", "-", "\\pm", "\\mp") and self.kind == "m":
+            sign = self.next()
+            other = self.product()
+            if sign in ("\\pm", "\\mp"):
+                node = Call("pm" if sign == "\\pm" else "mp", (node, other))
+            else:
+                node = Call("+", (node, other if sign == "+" else negative(other)))
+        self.depth -= 1
+        return node
+
+    def product(self) -> Node:
+        node = self.sign()
+        while True:
+            if self.text in ("*", "/") and self.kind == "m":
+                name = self.next()
+                node = Call(name, (node, self.sign()))
+            elif self.starts_factor():
+                node = self.juxtaposed(node)
+            else:
+                return node
+
+    def starts_factor(self) -> bool:
+        """Whether the next token begins a factor that is multiplied without a sign."""
+        if self.kind == "m":
+            if self.text == "|":
+                return not self.bars
+            return self.text in _STARTS or self.is_function() or self.text in ("\\sqrt",)
+        return self.kind in ("n", "v") and bool(self.kind)
+
+    def juxtaposed(self, node: Node) -> Node:
+        """``2x``, ``3(x+1)``, or a mixed number: ``3 1/2``, ``3\\frac12``."""
+        number_first = self.kind == "n"
+        whole = negative(node) if isinstance(node, Num) and node.value < 0 else node
+        if number_first and not isinstance(whole, Num):
+            if self.texts[self.here - 1] not in (")", "!", "|"):
+                raise Unreadable("a number after a factor")
+            return Call("*", (node, self.power()))
+        fraction = self.common_fraction()
+        if fraction is not None and isinstance(whole, Num) and whole.value.denominator == 1:
+            if 0 < fraction < 1 and whole.places < 0 and whole.value:
+                mixed = Num(whole.value + fraction)
+                return mixed if whole is node else negative(mixed)
+            if number_first:
+                raise Unreadable("two numbers side by side")
+        if fraction is not None:
+            return Call("*", (node, Num(fraction)))
+        if number_first:
+            raise Unreadable("two numbers side by side")
+        return Call("*", (node, self.power()))
+
+    def common_fraction(self) -> Fraction | None:
+        """The fraction of integers that begins here, not raised to a power; else None."""
+        start = self.here
+        if self.kind == "n" and self.ahead(1) == "/" and self.ahead(2).isdigit():
+            above, below = self.texts[start], self.texts[start + 2]
+            after = start + 3
+        elif self.text == "\\frac":
+            self.here += 1
+            top, bottom = self.argument(), self.argument()
+            after, self.here = self.here, start
+            if not (isinstance(top, Num) and isinstance(bottom, Num)) or not bottom.value:
+                return None
+            above, below = str(top.value), str(bottom.value)
+        else:
+            return None
+        if not (above.isdigit() and below.isdigit()) or not int(below):
+            return None
+        if after < len(self.texts) and self.texts[after] in ("^", "!"):
+            return None
+        self.here = after
+        return Fraction(int(above), int(below))
+
+    def sign(self) -> Node:
+        if self.kind == "m" and self.text in ("-", "+", "\\pm", "\\mp"):
+            self.deeper()
+            sign = self.next()
+            node = self.sign()
+            self.depth -= 1
+            if sign in ("\\pm", "\\mp"):
+                return Call("pm", (Num(Fraction(0)), node))
+            return negative(node) if sign == "-" else node
+        return self.power()
+
+    def power(self) -> Node:
+        self.deeper()
+        node = self.atom()
+        while self.kind == "m":
+            if self.text == "^":
+                self.here += 1
+                node = self.exponent(node)
+            elif self.text == "!":
+                node = self.factorial(node)
+            elif self.text in ("%", "\\circ"):
+                node = Call("%" if self.next() == "%" else "deg", (node,))
+            elif self.text == "_" and isinstance(node, Num):
+                node = self.based(node)
+            else:
+                break
+        self.depth -= 1
+        return node
+
+    def exponent(self, node: Node) -> Node:
+        if self.text == "\\circ":
+            self.here += 1
+            return Call("deg", (node,))
+        if self.text == "{" and self.ahead(1) == "\\circ" and self.ahead(2) == "}":
+            self.here += 3
+            return Call("deg", (node,))
+        exponent = self.argument()
+        return Call("^", (node, exponent))
+
+    def factorial(self, node: Node) -> Node:
+        count = 0
+        while self.text == "!":
+            self.here += 1
+            count += 1
+        if count > 2:
+            raise Unreadable("factorial of a factorial")
+        return Call("!" * count, (node,))
