@@ -9,12 +9,18 @@ from fractions import Fraction
 from .lexer import FUNCTIONS, Token
 from .limits import MAX_DEPTH, MAX_DIGITS, MAX_ITEMS, Unreadable
 from .normal import number
-from .tree import Based, Call, Group, Interval, Matrix, Node, Num, Quantity, Sym
+from .tree import INFINITY, Based, Call, Group, Interval, Matrix, Node, Num, Quantity, Sym, negative
 from .words import counted
 
 _CURRENCIES = {"\\$": "dollar", "€": "euro", "£": "sterling", "¥": "yuan", "₹": "rupee"}
 _CLOSING = {"(": (")", "]"), "[": ("]", ")"), "\\{": ("\\}",), "\\langle": ("\\rangle",)}
-_SETS = {"\\R": "reals", "\\Z": "integers", "\\N": "naturals", "\\Q": "rationals", "\\C": "complexes"}
+_SETS = {
+    "\\R": "reals",
+    "\\Z": "integers",
+    "\\N": "naturals",
+    "\\Q": "rationals",
+    "\\C": "complexes",
+}
 _ALIASES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 _INVERSES = {"sin": "arcsin", "cos": "arccos", "tan": "arctan"}
 _PAIRS = {"\\lfloor": ("\\rfloor", "floor"), "\\lceil": ("\\rceil", "ceil")}
@@ -212,7 +218,7 @@ class Atoms(ABC):
             return Num(Fraction(int(digit)))
         if self.text == "-":
             self.deeper()
-            node = Call("neg", (self.after().argument(),))  # type: ignore[attr-defined]
+            node = Call("neg", (self.after().argument(),))
             self.depth -= 1
             return node
         return self.atom()
@@ -297,9 +303,7 @@ class Atoms(ABC):
             if self.text == "\\\\":
                 self.here += 1
                 rows, row = [*rows, tuple(row)], []
-            elif self.text in ("&", ","):
-                self.here += 1
-            elif self.text == "\\hline":
+            elif self.text in ("&", ",", "\\hline"):
                 self.here += 1
             else:
                 row.append(self.cell())
@@ -309,9 +313,11 @@ class Atoms(ABC):
         return tuple(row for row in (*rows, tuple(row)) if row)
 
     def cell(self) -> Node:
-        if self.kind == "w" and self.text.lower() in ("if", "for", "when", "otherwise", "else"):
-            if self.next().lower() in ("otherwise", "else"):
-                return Sym("otherwise")
+        if self.kind == "w" and self.text.lower() in ("otherwise", "else"):
+            self.here += 1
+            return Sym("otherwise")
+        if self.kind == "w" and self.text.lower() in ("if", "for", "when"):
+            self.here += 1
         return self.relation()
 
     @abstractmethod
@@ -327,7 +333,8 @@ def _bracketed(left: str, right: str, items: list[Node]) -> Node:
         if not matching:
             raise Unreadable("one value in brackets that do not match")
         return items[0]
-    if len(items) == 2 and (left, right) not in (("(", ")"), ("\\langle", "\\rangle")):
+    endless = any(item in (INFINITY, negative(INFINITY)) for item in items)
+    if len(items) == 2 and left != "\\langle" and (endless or (left, right) != ("(", ")")):
         return Interval(items[0], items[1], left == "(", right == ")")
     if not matching:
         raise Unreadable("brackets that do not match")

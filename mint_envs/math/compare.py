@@ -70,10 +70,19 @@ class Comparer:
     def _region_and_other(self, a: Node, b: Node) -> bool | None:
         if a == Sym("reals") and isinstance(b, Interval):
             return b.low == negative(INFINITY) and b.high == INFINITY
+        if isinstance(a, Group) and a.kind == "mod" and isinstance(b, Num | Call | Sym):
+            return self.same(relations.value_or_self(self, a.items[0]), b)
+        if isinstance(a, Group) and a.kind == "minus":
+            return self._same_region(a, b)
         if isinstance(a, Group) and a.kind == "builder" and not isinstance(b, Group):
             condition = a.items[1] if len(a.items) == 2 else None
             return isinstance(condition, Relation) and self.same(condition, b)
         return None
+
+    def _same_region(self, a: Node, b: Node) -> bool | None:
+        """``\\R \\setminus \\{0\\}`` is ``(-inf, 0) \\cup (0, inf)``."""
+        region = relations.without_points(self, a)
+        return None if region is None or region == a else self.same(region, b)
 
     def _alike(self, a: Node, b: Node) -> bool:
         """Two answers of one kind that is no scalar."""
@@ -119,12 +128,17 @@ class Comparer:
             return self.same_any_order(self.members(a), self.members(b))
         if a.kind != b.kind:
             return False
+        if a.kind == "mod" and self.same(a.items[1], b.items[1]):
+            first, second = (relations.value_or_self(self, group.items[0]) for group in (a, b))
+            return self.same(first, second) or _congruent(first, second, a.items[1])
         if a.kind in ("union", "meet", "cases"):
             return self.same_any_order(a.items, b.items)
         return self.same_all(a.items, b.items)
 
     def _set_and_other(self, a: Node, b: Node) -> bool | None:
         assert isinstance(a, Group)
+        if isinstance(b, Relation) and (named := relations.same_as_relation(self, b, a)):
+            return named
         if isinstance(b, Group) and b.kind == "tuple":
             ordered = relations.in_order_of_names(a.items)
             if ordered is not None:
@@ -133,7 +147,7 @@ class Comparer:
         if isinstance(b, Group) and b.kind == "union":
             return self.same_any_order([relations.as_region(item) for item in a.items], b.items)
         if isinstance(b, Text) and not a.items:
-            return b.words in ("no solution", "no solutions", "none", "empty set", "no real solutions")
+            return b.words in ("no solution", "none", "empty set", "no real solution")
         members, others = self.members(a), self.members(Group("set", (b,)))
         if a.kind == "list" and len(members) == len(others) == 1:
             return self.same(members[0], others[0])
@@ -187,8 +201,8 @@ class Comparer:
         if a.unit == "percent":
             share = Call("/", (a.value, Num(Fraction(100))))
             return self.same(share, b) or (self.same(a.value, b) and not _below_one(a.value))
-        if isinstance(b, Call) and b.name == "*" and b.args[1] in map(Sym, LETTERS):
-            unit = canonical(b.args[1].name)  # type: ignore[union-attr]
+        if isinstance(b, Call) and b.name == "*" and _is_letter(b.args[1]):
+            unit = canonical(_letters(b.args[1]))
             return self._same_quantity(a, Quantity(b.args[0], unit))
         if a.unit == "degree" and isinstance(b, Call) and "pi" in _names(b):
             turned = Call("/", (Call("*", (a.value, Sym("pi"))), Num(Fraction(180))))
@@ -201,8 +215,9 @@ class Comparer:
         if a.kind == "choice":
             return b == Sym(a.words)
         if a.kind == "time" and isinstance(b, Group) and b.kind == "ratio":
-            return _clock(b) == tuple(int(part) % 12 if i == 0 else int(part)
-                                      for i, part in enumerate(a.words.split(":")))
+            return _clock(b) == tuple(
+                int(part) % 12 if i == 0 else int(part) for i, part in enumerate(a.words.split(":"))
+            )
         if b == INFINITY:
             return a.words in ("infinity", "infinite", "infinitely many")
         if isinstance(b, Num):
@@ -210,7 +225,9 @@ class Comparer:
         if isinstance(b, Quantity):
             number, _, noun = a.words.partition(" ")
             value = counted(number)
-            return value is not None and self.same(Quantity(Num(Fraction(value)), canonical(noun)), b)
+            return value is not None and self.same(
+                Quantity(Num(Fraction(value)), canonical(noun)), b
+            )
         if len(a.words) < 4 and isinstance(b, Call) and (letters := _letters(b)):
             return a.words == letters.lower()
         return None
@@ -257,6 +274,17 @@ class Comparer:
         if compared >= 2:
             self.doubt = ""
         return compared >= 2
+
+
+def _is_letter(node: Node) -> bool:
+    return isinstance(node, Sym) and node.name in LETTERS
+
+
+def _congruent(a: Node, b: Node, modulus: Node) -> bool:
+    """Whether two whole numbers leave the same remainder."""
+    if not (isinstance(a, Num) and isinstance(b, Num) and isinstance(modulus, Num)):
+        return False
+    return bool(modulus.value) and ((a.value - b.value) / modulus.value).denominator == 1
 
 
 def _is_set(node: Node) -> bool:
@@ -306,9 +334,11 @@ def _rounded(value: Value, written: Node) -> bool:
         return False
     if len(str(abs(int(written.value * 10**written.places)))) < _LONG:
         return False
-    return bool(abs(value - written.value) < Fraction(1, 10**written.places)) if isinstance(
-        value, Fraction
-    ) else bool(abs(value - _as_float(written.value, value)) * 10**written.places < 1)
+    return (
+        bool(abs(value - written.value) < Fraction(1, 10**written.places))
+        if isinstance(value, Fraction)
+        else bool(abs(value - _as_float(written.value, value)) * 10**written.places < 1)
+    )
 
 
 def _as_float(number: Fraction, like: Value) -> Value:

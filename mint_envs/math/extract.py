@@ -31,23 +31,30 @@ _END = re.compile(
     r"|</s>|<end_of_turn>|<｜end▁of▁sentence｜>"
 )
 _HEAD = re.compile(r"\s*(?:<\|[a-z_]{1,30}\|>\s*(?:assistant\s*\n)?)+")
+_CALCULATOR = re.compile(r"<<[^<>\n]{1,200}>>")  # GSM8K's notes: "9 * 2 = <<9*2=18>>18"
+_NEXT_QUESTION = re.compile(r"\n\s*(?:Question|Q|Problem|Human|User|问题|题目)\s*\d{0,3}\s*[:：]")
 _BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])\s*(\{)?|\\.|[{}]", re.DOTALL)
 _BOX_LIMIT = 40  # boxes from the end that are looked at
 _BRACE_LIMIT = 40_000
 _GLUE = re.compile(
     r"(?:\s|[$,;.&{}()]|\\(?:text|mathrm|quad|qquad|[,;:! ()\[\]])|(?:and|or|or possibly|和|或)\b)*"
 )
-_HASHES = re.compile(r"^[ \t]*#{4}(?!#)[ \t:]*([^\n]*)|(?<=[^#\n])#{4}(?!#)[ \t:]*([^\n]*)", re.MULTILINE)
+_HASHES = re.compile(
+    r"^[ \t]*#{4}(?!#)[ \t:]*([^\n]*)|(?<=[^#\n])#{4}(?!#)[ \t:]*([^\n]*)", re.MULTILINE
+)
 _STRICT_LINE = re.compile(
-    r"^[\s*_#>]*(?:the )?(?:final )?answer[\s*_]*[:：][\s*_]*(?=\S)([^\n]*)", re.IGNORECASE | re.MULTILINE
+    r"^[\s*_#>]*(?:the )?(?:final )?answer[\s*_]*[:：][\s*_]*(?=\S)([^\n]*)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _MARKER = re.compile(
     r"(?:\banswers?\b(?:\s+(?:to|for)\s[^\n.:$]{1,60}?)?[ \t*_]*"
-    r"(?:\b(?:is|are|was|would be|should be|must be|will be|comes out to|equals)\b(?!\s+not\b)[ \t*_:：]*"
+    r"(?:\b(?:is|are|was|would be|should be|must be|will be|comes out to|equals)\b(?!\s+not\b)"
+    r"[ \t*_:：]*"
     r"(?:therefore|thus|then|simply|just|now|equal to)?|[:：=]|(?=\s*[*_]*[ \t]*\n))"
     r"|^[ \t*_]*(?:A|Ans|Result|Solution set)[ \t*_]*[:：]"
     r"|\b(?:correct|right|best)\s+(?:choice|option)\s+is\b|\bchoice is\b|\boption is\b"
-    r"|(?:最终)?(?:答案|结果)[*_\s]*(?:应该)?(?:应?是|应?为|[:：])|答[:：]|(?:故|应|因此|所以)选(?:择)?[:：]?)"
+    r"|(?:最终)?(?:答案|结果)[*_\s]*(?:应该)?(?:应?是|应?为|[:：])|答[:：]"
+    r"|(?:故|应|因此|所以)选(?:择)?[:：]?)"
     r"[ \t]*[:：]?",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -60,12 +67,14 @@ _CORRECTION = re.compile(
 )
 _UNSURE = re.compile(
     r"\b(?:cannot|can't|can not|could not|unable to) (?:decide|tell|determine|choose)|\bnot sure\b|"
-    r"\b(?:unsure|either|maybe|perhaps|possibly|alternatively|or else|depending on)\b|\bor it (?:could|might|may)\b|"
+    r"\b(?:unsure|either|maybe|perhaps|possibly|alternatively|or else|depending on)\b|"
+    r"\bor it (?:could|might|may)\b|"
     r"不确定|或者|可能是|也可能",
     re.IGNORECASE,
 )
 _OR_ELSE = re.compile(
-    r"[\s$.,)\]\\]{0,6}\b(?:or|/)\s+(?:maybe|possibly|perhaps|it (?:could|might|may) be|else)?\s*(-?\\?[$\d][^\s,;]{0,40})",
+    r"[\s$.,)\]\\]{0,6}\b(?:or|/)\s+(?:maybe|possibly|perhaps|it (?:could|might|may) be|else)?\s*"
+    r"(-?\\?[$\d][^\s,;]{0,40})",
     re.IGNORECASE,
 )
 
@@ -115,10 +124,20 @@ def _own_words(text: str) -> str | None:
         while end and not text[: end.start()].strip():
             end = _END.search(text, end.end())
         text = text[: end.start()] if end else text
-        before, closed, after = text.rpartition("</think>")
+        _, closed, after = text.rpartition("</think>")
         text = after if closed else text
         if "<think>" in text and not closed:
             return None
+        text = _CALCULATOR.sub("", text) if "<<" in text else text
+    return _first_answer(text)
+
+
+def _first_answer(text: str) -> str:
+    """``text`` up to a next question that a model without an end token asks itself."""
+    for question in _NEXT_QUESTION.finditer(text, 1):
+        before = text[: question.start()]
+        if "\\boxed" in before or "####" in before or _MARKER.search(before[-MAX_WINDOW:]):
+            return before
     return text
 
 
@@ -131,7 +150,7 @@ def _tag(text: str) -> Found | None:
     if boxed is not None:
         return replace(boxed, where="tag")
     marked = _marker(inner)
-    return replace(marked or Found(_bare(inner), ""), where="tag")
+    return replace(marked or Found(_bare(prose.answer_of(inner)), ""), where="tag")
 
 
 # --- boxes
@@ -171,7 +190,9 @@ Box = tuple[int, int, str | None]
 def _boxes(text: str, start: int) -> list[Box]:
     """The outermost boxes as (start, end, inside); the inside of one that is cut off is None."""
     boxes: list[Box] = []
-    opened: list[tuple[int, int]] = []  # (start of a box, or -1 for a brace; where its inside starts)
+    opened: list[
+        tuple[int, int]
+    ] = []  # (start of a box, or -1 for a brace; where its inside starts)
     for count, match in enumerate(_BOX.finditer(text, start)):
         piece = match.group()
         if count > _BRACE_LIMIT:
@@ -246,7 +267,7 @@ def _hashes(text: str) -> Found | None:
     if not values:
         return None
     answer, last = values[-1]
-    rivals = ()
+    rivals: tuple[str, ...] = ()
     if len(values) > 1 and not last.string[values[-2][1].end() : last.start()].strip():
         rivals = (values[-2][0],)
     return Found(_bare(answer), "hashes", rivals)
@@ -275,7 +296,10 @@ def _line_rivals(text: str, marks: list[re.Match[str]]) -> tuple[str, ...]:
 def _marker(text: str) -> Found | None:
     marks: list[re.Match[str]] = []
     for match in _MARKER.finditer(text):
-        if marks and not text[marks[-1].end() : match.start()].strip(" *_\n\"'“”the:#TAFinal").strip():
+        if (
+            marks
+            and not text[marks[-1].end() : match.start()].strip(" *_\n\"'“”the:#TAFinal").strip()
+        ):
             marks[-1] = match  # "**Final Answer**: the answer is 5" is one marker
         else:
             marks.append(match)
@@ -289,7 +313,12 @@ def _marker(text: str) -> Found | None:
 
 def _whole(text: str) -> Found | None:
     text = text.strip()
-    return Found(_bare(text), "whole") if prose.is_bare(text) else None
+    if "\n" in text:
+        return None
+    said = prose.without_reason(text)
+    if said != text and not prose.has_value(said):
+        return None
+    return Found(_bare(said), "whole") if prose.is_bare(said) else None
 
 
 def _bold(text: str) -> Found | None:

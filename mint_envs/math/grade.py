@@ -7,6 +7,8 @@ with ``pip install 'mint-envs[math]'``, the same for *sympy*, in a process of it
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import lru_cache
 
 from ..core import Reward
@@ -17,6 +19,7 @@ from .extract import Found, find
 from .limits import Unreadable
 from .normal import clean, plain_number
 from .parse import parse
+from .prose import is_sum
 from .tree import Group, Node
 
 _MAX_CREDIT = 0.1
@@ -29,6 +32,7 @@ def grade(
     strict: bool = False,
     format_credit: float = 0.0,
     set_credit: bool = False,
+    worked_out: bool = False,
     sympy: bool = True,
 ) -> Reward:
     """Return 1 if the answer that ``response`` gives equals ``gold``, else 0.
@@ -43,6 +47,7 @@ def grade(
         format_credit: score of a wrong answer that is well formed and in one of those places,
             0 to 0.1.
         set_credit: if ``gold`` lists several answers, score the share that is right (Jaccard).
+        worked_out: ``47 + 25`` is no answer, even in a box: it must be worked out.
         sympy: ask sympy about what the parser here cannot read, if the extra is installed.
 
     Returns:
@@ -56,19 +61,18 @@ def grade(
     if not 0.0 <= format_credit <= _MAX_CREDIT:
         raise SettingError(f"format_credit={format_credit!r} must be from 0 to {_MAX_CREDIT}")
     plain = response.strip()
-    if plain == gold and plain.isdecimal():  # what a model that adds well says, in a microsecond
-        if not strict:
-            return _reward(1.0, "equal", plain, "whole", "text", "")
+    if plain == gold and plain.isdecimal() and not strict:  # most right answers to a sum
+        return _reward(1.0, "equal", plain, "whole", "text", "")
     try:
-        return _graded(gold, response, strict, format_credit, set_credit, sympy)
+        found = find(response, strict)
+        if worked_out and is_sum(found.answer):
+            found = replace(found, reason="not worked out")
+        return _graded(gold, found, format_credit, set_credit, sympy)
     except Exception as error:  # a fault of ours must not stop a training run
         return _reward(0.0, "unknown", "", "none", "none", f"internal: {error!r}")
 
 
-def _graded(
-    gold: str, response: str, strict: bool, format_credit: float, set_credit: bool, sympy: bool
-) -> Reward:
-    found = find(response, strict)
+def _graded(gold: str, found: Found, format_credit: float, set_credit: bool, sympy: bool) -> Reward:
     if found.reason or not found.answer:
         verdict = "unknown" if "too long" in found.reason else "different"
         return _reward(0.0, verdict, found.answer, found.where, "extract", found.reason or "empty")
@@ -78,8 +82,8 @@ def _graded(
     score = float(verdict == "equal")
     if not score and set_credit and not found.rivals:
         score = _shared(gold, found)
-    if not score and not found.rivals and verdict == "different":
-        score = format_credit if _well_formed(found) else 0.0
+    if not score and not found.rivals and verdict == "different" and _well_formed(found):
+        score = format_credit
     return _reward(score, verdict, found.answer, found.where, tier, reason)
 
 
@@ -95,22 +99,23 @@ def judge(gold: str, answer: str, prose: bool = False, sympy: bool = False) -> t
     number = plain_number(given)
     if value is not None and number is not None and value == number:
         return "equal", "number", ""
-    try:
-        if isinstance(tree, str):
-            raise Unreadable(f"the right answer: {tree}")
-        comparer = Comparer()
-        if comparer.same(tree, parse(given, prose)):
-            return "equal", "tree", ""
-        if _other_reading(comparer, wanted, given):
-            return "equal", "tree", ""
-        if not comparer.doubt:
-            return "different", "tree", "a different answer"
-        reason = comparer.doubt
-    except Unreadable as error:
-        reason = str(error)
+    doubt = f"the right answer: {tree}" if isinstance(tree, str) else _doubt(tree, given, prose)
+    if doubt is None or ("," in given and _listed(wanted) == _listed(given)):
+        return "equal", "tree", ""
+    if not doubt:
+        return "different", "tree", "a different answer"
     if sympy and fallback.equal(wanted, given):
         return "equal", "sympy", ""
-    return "unknown", "none", reason
+    return "unknown", "none", doubt
+
+
+def _doubt(tree: Node, given: str, prose: bool) -> str | None:
+    """Return None if ``given`` equals ``tree``, ``""`` if it does not, or why that is unknown."""
+    try:
+        comparer = Comparer()
+        return None if comparer.same(tree, parse(given, prose)) else comparer.doubt
+    except Unreadable as error:
+        return str(error)
 
 
 def unreadable(gold: str) -> str:
@@ -151,14 +156,9 @@ def _bare_gold(gold: str) -> str:
     return gold
 
 
-def _other_reading(comparer: Comparer, wanted: str, given: str) -> bool:
-    """``100,200`` is a number, or a list of two: compare the lists as well."""
-    if "," not in wanted or "," not in given or wanted.isascii() is False:
-        return False
-    spaced = wanted.replace(",", ", "), given.replace(",", ", ")
-    if spaced[0].split() == spaced[1].split():
-        return True
-    return False
+def _listed(text: str) -> str:
+    """``text`` with each comma read as a separator: ``100,200`` may be a number or a list."""
+    return re.sub(r",(?=\d)", ", ", text)
 
 
 def _well_formed(found: Found) -> bool:

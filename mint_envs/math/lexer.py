@@ -28,7 +28,9 @@ _TOKEN = re.compile(
     r"|(?P<other>\S))",
     re.DOTALL,
 )
-_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?(?!,\d)|\d{1,3}(?: \d{3})+(?![\d/.]|\s*/)")
+_GROUPED = re.compile(
+    r"\s*(\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?(?!,\d)|\d{1,3}(?: \d{3})+(?![\d/.]|\s*/))"
+)
 _LAYOUT = re.compile(r"\s*\{[lcr|\s]*\}")
 
 _SAME = {
@@ -93,7 +95,7 @@ def tokens(text: str, prose: bool = False) -> list[Token]:
     while match := (depth == 0 and _GROUPED.match(text, at)) or _TOKEN.match(text, at):
         at = match.end()
         if match.re is _GROUPED:
-            found.append(("n", match.group().replace(",", "").replace(" ", "")))
+            found.append(("n", match.group(1).replace(",", "").replace(" ", "")))
         else:
             kind = str(match.lastgroup if match.lastgroup != "inner" else "text")
             at = _take(kind, match.group(kind), match, found, prose)
@@ -174,9 +176,13 @@ def _letters(run: str, found: list[Token], spaced: bool) -> list[Token]:
     """Tokens of a run of letters: a function, a separator, a unit, a word, or variables."""
     if run in _SEPARATORS:
         return [("m", ",")]
+    if run in ("C", "F") and _after_degree(found):
+        return [("w", "celsius" if run == "C" else "fahrenheit")]
     if run in FUNCTIONS or run in ("pi", "infty", "oo", "infinity"):
         return [_mark(run)]
-    after_value = bool(found) and (found[-1][0] in "nw" or found[-1][1] in (")", "}", "pi", "\\circ"))
+    after_value = bool(found) and (
+        found[-1][0] in "nw" or found[-1][1] in (")", "}", "pi", "\\circ")
+    )
     if after_value and (is_unit(run) and (len(run) > 1 or spaced)):
         return [("w", run)]
     if run.lower() in SHORT_WORDS:
@@ -186,6 +192,10 @@ def _letters(run: str, found: list[Token], spaced: bool) -> list[Token]:
     if len(run) > 1 and found and found[-1][0] == "w":
         return [("w", run)]
     return _product(run) or [("v", letter) for letter in run]
+
+
+def _after_degree(found: list[Token]) -> bool:
+    return ("m", "\\circ") in found[-2:]
 
 
 def _product(run: str) -> list[Token]:

@@ -81,13 +81,18 @@ _SIZING = re.compile(
 _THOUSANDS = re.compile(
     r"(?<=\d)\s*(?:\{\s*,\s*\}|,\\!|\\!,|\\[,!;: ]|,\\[,;: ]|~)\s*(?=\d{3}(?!\d))"
 )
-_SPACES = re.compile(r"(?<!\\)\\(?:[,;:>! ]|q?quad(?![A-Za-z])|(?:hspace|vspace|phantom)\{[^{}]*\})|~")
+_SPACES = re.compile(
+    r"(?<!\\)\\(?:[,;:>! ]|q?quad(?![A-Za-z])|(?:hspace|vspace|phantom)\{[^{}]*\})|~"
+)
 _DELIMITERS = re.compile(r"(?<!\\)\\[()\[\]](?![0-9.]*(?:pt|em|ex)\])|\$\$")
 _NAMES = re.compile(r"\\([dtcx])(frac|binom)(?![A-Za-z])")
 _WRAPPED = re.compile(r"\\f?boxed\s*\{(.*)\}", re.DOTALL)
-_ARROW = re.compile(r"\\(?:implies|Longrightarrow|Rightarrow|therefore|to|rightarrow)(?![A-Za-z])|⇒|=>")
+_ARROW = re.compile(
+    r"\\(?:implies|Longrightarrow|Rightarrow|therefore|to|rightarrow)(?![A-Za-z])|⇒|=>"
+)
 _CURRENCY = re.compile(r"^(-?)\s*\$\s*(-?[\d.,]+(?:\s?[A-Za-z]+)*)$")
 _LEAD = re.compile(r"^\s*\\text\w*\{\s*(?:the )?(?:final )?answer(?: is)?\s*:?\s*\}", re.IGNORECASE)
+_ENDLESS = re.compile(r"(-?\d*\.\d*?)(\d{1,3}?)\2{2,}(?:\d{0,2})\s*(?:\.{2,}|\\[lc]?dots)")
 _MODULO = re.compile(r"\(\s*(?:\\?mod|\\text\{\s*mod\s*\}|\\bmod)\s*(\w+)\s*\)")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?", re.ASCII)
 _FRACTION = re.compile(
@@ -107,9 +112,13 @@ def clean(text: str) -> str:
         text = _latex(text)
     if "$" in text:
         text = _dollars(text)
+    if "." in text and (endless := _ENDLESS.fullmatch(text.strip())):
+        text = rf"{endless.group(1)}\overline{{{endless.group(2)}}}"
     if "mod" in text:
         text = _MODULO.sub(r" \\pmod{\1}", text)
-    return text.strip().rstrip(".,;:!。" if not text.rstrip()[-2:-1].isalnum() else ".,;:。").strip()
+    return (
+        text.strip().rstrip(".,;:!。" if not text.rstrip()[-2:-1].isalnum() else ".,;:。").strip()
+    )
 
 
 def _ascii(text: str) -> str:

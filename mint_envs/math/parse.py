@@ -27,16 +27,30 @@ from . import units
 from .commands import Atoms
 from .lexer import tokens
 from .limits import MAX_ANSWER, MAX_ITEMS, Unreadable
-from .normal import number, plain_number
-from .tree import Based, Call, Group, Node, Num, Quantity, Relation, Sym, Text, negative
-from .words import special, words
+from .normal import plain_number
+from .tree import (
+    Based,
+    Call,
+    Group,
+    Interval,
+    Matrix,
+    Node,
+    Num,
+    Quantity,
+    Relation,
+    Sym,
+    negative,
+)
+from .words import multiple, special, words
 
 _RELATIONS = frozenset(("=", "~", "!=", "<", "<=", ">", ">="))
 _REGIONS = {"\\cup": "union", "\\cap": "meet", "\\setminus": "minus"}
 _CONDITIONS = frozenset(
     "for where with if when as since because such given assuming 其中 per-condition".split()
 )
-_STARTS = frozenset(("(", "{", "|", "[", "\\frac", "\\binom", "\\overline", "pi", "infty", "\\lfloor", "\\lceil"))
+_STARTS = frozenset(
+    ("(", "{", "|", "[", "\\frac", "\\binom", "\\overline", "pi", "infty", "\\lfloor", "\\lceil")
+)
 
 
 def parse(text: str, prose: bool = False) -> Node:
@@ -63,6 +77,16 @@ def parse(text: str, prose: bool = False) -> Node:
 
 def _places(text: str) -> int:
     return len(text.partition(".")[2]) if "." in text else -1
+
+
+def _measured(node: Node) -> Node:
+    """``30^\\circ``, ``50\\%``, ``-\\$5``: a mark that is a unit where it stands outermost."""
+    if not isinstance(node, Call):
+        return node
+    if node.name in ("deg", "%"):
+        return Quantity(node.args[0], "degree" if node.name == "deg" else "percent")
+    inner = _measured(node.args[0]) if node.name == "neg" else node
+    return Quantity(negative(inner.value), inner.unit) if isinstance(inner, Quantity) else node
 
 
 class Parser(Atoms):
@@ -123,7 +147,7 @@ class Parser(Atoms):
         sides, operators = [self.ratio()], []
         while self.text in _RELATIONS and self.kind == "m":
             operators.append(self.next())
-            sides.append(self.ratio())
+            sides.append(self.words() if self.kind == "w" else self.ratio())
         node = Relation(tuple(sides), tuple(operators)) if operators else sides[0]
         if self.text == "\\pmod":
             self.here += 1
@@ -160,15 +184,7 @@ class Parser(Atoms):
         return node
 
     def amount(self) -> Node:
-        node = self.sum()
-        if isinstance(node, Call) and node.name in ("deg", "%"):
-            node = Quantity(node.args[0], "degree" if node.name == "deg" else "percent")
-        if isinstance(node, Call) and node.name == "neg" and isinstance(node.args[0], Quantity):
-            node = Quantity(negative(node.args[0].value), node.args[0].unit)
-        if isinstance(node, Call) and node.name == "neg" and isinstance(node.args[0], Call):
-            if node.args[0].name in ("deg", "%"):
-                unit = "degree" if node.args[0].name == "deg" else "percent"
-                node = Quantity(negative(node.args[0].args[0]), unit)
+        node = _measured(self.sum())
         if self.kind == "w" and self.text.lower() not in _CONDITIONS:
             return self.unit(node)
         return node
@@ -176,19 +192,33 @@ class Parser(Atoms):
     def unit(self, node: Node) -> Node:
         """``node`` with the unit that the following words name; a base is written so too."""
         start = self.here
+        times = multiple(self.text)
+        if times is not None:
+            self.here += 1
+            node = (
+                Num(node.value * times)
+                if isinstance(node, Num)
+                else Call("*", (node, Num(Fraction(times))))
+            )
         if self.text.lower() in ("base", "in") and isinstance(node, Num):
             based = self.spoken_base(node)
             if based is not None:
                 return based
         said = self.collect(
-            lambda kind, text: (kind == "m" and text not in ("^", "/", "{", "}", "*", "."))
-            or text.lower() in _CONDITIONS
+            lambda kind, text: (
+                (kind == "m" and text not in ("^", "/", "{", "}", "*", "."))
+                or text.lower() in _CONDITIONS
+            )
         )
         unit = units.canonical(said)
         if isinstance(node, Num | Call | Sym):
             return Quantity(node, unit) if unit else node
         if isinstance(node, Quantity):
-            return node if units.compatible(node.unit, unit) is not None else Quantity(node.value, f"{node.unit} {unit}")
+            return (
+                node
+                if units.compatible(node.unit, unit) is not None
+                else Quantity(node.value, f"{node.unit} {unit}")
+            )
         if isinstance(node, Group | Interval | Matrix | Relation):
             return node
         self.here = start

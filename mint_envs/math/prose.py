@@ -1,8 +1,8 @@
 """The value that a sentence states.
 
-A sentence states a value if it has one number (or one formula), or one after its last "is", "=",
-"so" and the like. With several and nothing to choose by, it states none: to guess would pay for
-answers that the response does not give.
+A sentence states a value if it has one number (or one formula), or one right after its last "is",
+"=", "makes" and the like, or after its last "so". With several and nothing to choose by, it
+states none: to guess would pay for answers that the response does not give.
 """
 
 from __future__ import annotations
@@ -15,59 +15,93 @@ _MATH = re.compile(
     re.DOTALL,
 )
 _NUMBER = re.compile(
-    r"(?<![\w.\\^_{])(?:[-−–+]\s?(?=[$€£¥.\d]))?(?:\\?\$|€|£|¥)?\s?(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
-    r"(?:\s?/\s?\d+|\s\d+/\d+)?(?:\s?\\?%|\s?°)?(?![\w]*\d)"
+    r"(?<![A-Za-z0-9.\\^_{])(?:[-−–+]\s?(?=[$€£¥.\d]))?(?:\\?\$|€|£|¥)?\s?(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
+    r"(?:\s?/\s?\d+|\s\d+/\d+)?(?:\s?\\?%|\s?°)?(?![A-Za-z]*\d)"
 )
-_SENTENCE_END = re.compile(r"[.!?](?=[\s*\"')\]]|$)|[。！？]|\n")
+_SENTENCE_END = re.compile(
+    r"(?<![.])(?<!\bi)(?<!\be)(?<!i\.e)(?<!e\.g)(?<!approx)[.!?](?!\.)(?=[\s*\"')\]]|$)|[。！？]|\n"
+)
 _COPULA = re.compile(
-    r"\b(?:is|are|was|were|be|equals?|totals?|gives?|get|makes?|has|have|had|leaves?|costs?|takes?|becomes?|"
-    r"yields?|earns?|needs?|spends?|pays?|paid|saves?|sold|sells?|received?|contains?|left with)\b"
-    r"(?:\s+(?:exactly|only|just|about|approximately|equal to|a total of|now|also|therefore|thus|then|at|to be))*|"
-    r"=|≈|\btotal of\b|是|为|等于|得到|共有?|需要?|有",
+    r"\b(?:is|are|was|were|be|equals?|totals?|gives?|gets?|makes?|has|have|had|leaves?|costs?|takes?|"
+    r"becomes?|yields?|earns?|needs?|spends?|pays?|paid|saves?|sold|sells?|received?|contains?|"
+    r"left with)\b"
+    r"(?:\s+(?:exactly|only|just|about|approximately|equal to|a total of|now|also|therefore|thus|"
+    r"then|at|to be))*|=|\btotal of\b|是|为|等于|得到|共有?|需要?|有",
     re.IGNORECASE,
 )
 _CONNECTIVE = re.compile(
     r"\b(?:so|therefore|thus|hence|consequently|giving|making|meaning|leaving|which gives|which is|"
-    r"we get|we have|we find|in total)\b,?|所以|因此|故|[,，;；]\s",
+    r"we get|we have|we find|in total)\b,?|所以|因此|故|[,，;；]\s*",
     re.IGNORECASE,
 )
 _REASON = re.compile(
-    r"[,;]?\s+(?:because|since|as|which|who|so|where|given|after|when|whenever|but|per the|by the|based on|due to)\s.*|"
-    r"\s+\((?=[A-Za-z]{2,}\s|i\.e|e\.g|≈|approx).*|[，,](?:因为|由于).*",
+    r"[,;]?\s+(?:because|since|as|which|who|so|where|given|after|when|whenever|but|per the|by the|"
+    r"based on|due to)\s.*|\s+\((?=[A-Za-z]{2,}\s|i\.e|e\.g|≈|approx).*|[，,](?:因为|由于).*",
     re.DOTALL,
 )
 _WORD = re.compile(r"[A-Za-z]{2,}")
+_HAN = re.compile(r"[\u4e00-\u9fff]")
 _COMMAND = re.compile(r"\\[A-Za-z]+(?:\{[A-Za-z0-9 ]*\})?")
 _LEAD = re.compile(
-    r"(?:(?:therefore|thus|so|hence|simply|just|now|that|option|choice|likely|definitely|approximately|about|exactly|"
-    r"equal to|given by|indeed)\b[\s,:]*|[:：=*_\s≈~>-](?!\d|\.\d))+",
+    r"(?:(?:therefore|thus|so|hence|simply|just|now|that|option|choice|likely|definitely|"
+    r"approximately|about|exactly|equal to|given by|indeed)\b[\s,:]*|[:：=*_\s≈~>-](?!\d|\.\d))+",
     re.IGNORECASE,
 )
 _MORE = re.compile(r"\s*(?:,|and|or|和|或|;)\s*(?:and|or)?\s*(?=[-$\\\d(])")
-_TAIL = re.compile(r"\s*(?:\\?%|°|(?:percent|degrees?)\b|[A-Za-z]{1,12}(?:/[a-z]+|\^?[23²³])?(?=[.,;!?]?\s*$))")
-_ASIDE = re.compile(r"^\W*(?:check|verif|note|let me know|hope|double-check|i hope|feel free|验证|检验|注)", re.IGNORECASE)
-_QUESTION = re.compile(r"\?\s*$")
+_LIST = re.compile(r"\s*(?:,\s*(?:and|or)?|and|or|和|或|、)\s*")
+_TAIL = re.compile(
+    r"\s*(?:\\?%|°|(?:percent|degrees?)\b|[A-Za-z]{1,12}(?:/[a-z]+|\^?[23²³])?(?=[.,;!?]?\s*$)"
+    r"|[\u4e00-\u9fff]{1,4}(?=[。，]?\s*$))"
+)
+_BESIDE = re.compile(
+    r"\b(?:to|for|in|of|over|per|from|after|with|by|at|on|within|during|every|each|the|than|when)\b|/"
+)
+_ASIDE = re.compile(
+    r"^\W*(?:check|verif|note|let me know|hope|double-check|i hope|feel free|验证|检验|注)",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"[A-Za-z\u4e00-\u9fff][A-Za-z\u4e00-\u9fff' ]{2,}\s*[=:：]")
+_SYMBOL = re.compile(r"[\\^√≈π²³]")
+_EXPRESSION = re.compile(
+    r"(?<![^\s])(?:\\[A-Za-z]+|(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[^A-Za-z\u4e00-\u9fff])+$"
+)
+_GLUED = frozenset("and or sin cos tan log ln sqrt pi cm km kg mph".split())
+_SUM = re.compile(r"\s*-?[\d.,]+(?:\s*[-+*×·/÷−]\s*-?[\d.,]+)+\s*")
 
 
 def has_value(text: str) -> bool:
     """Whether there is a digit, a formula or the like in ``text``."""
-    return any(c.isdigit() for c in text) or "\\" in text or "$" in text
+    return any(c.isdigit() for c in text) or "\\" in text or "$" in text or "√" in text
+
+
+def is_sum(text: str) -> bool:
+    """Whether ``text`` is a computation yet to be done, such as ``47 + 25`` (not ``3/4``)."""
+    return bool(_SUM.fullmatch(text)) and not re.fullmatch(r"\s*-?\d+\s*/\s*\d+\s*", text)
+
+
+def without_reason(said: str) -> str:
+    """``said`` up to "because", "which is" and the like."""
+    return _REASON.sub("", said)
 
 
 def is_bare(text: str) -> bool:
     """Whether ``text`` is an expression or a short name, and no sentence."""
-    if not text or len(text) > 300 or "\n" in text.strip():
+    if not text or len(text) > 300 or "\n" in text.strip() or is_sum(text):
         return False
     words = _WORD.findall(_COMMAND.sub(" ", text))
-    long = [word for word in words if word.lower() not in _GLUED and len(word) > 2]
     if not has_value(text):
-        return len(words) <= 3 and not _COPULA.search(text)
-    if _COPULA.search(text.replace("=", "")) and words:
+        return len(words) <= 3 and len(_HAN.findall(text)) <= 4 and not _COPULA.search(text)
+    if _COPULA.search(text.replace("=", "")) and (words or _HAN.search(text)):
         return False
+    end = _SENTENCE_END.search(text)
+    if (
+        len(_HAN.findall(text)) > 6
+        or _LABEL.match(text)
+        or (end and text[end.end() :].strip(" *_"))
+    ):
+        return False
+    long = [word for word in words if word.lower() not in _GLUED and len(word) > 2]
     return len(long) <= 2 and not re.match(r"[A-Za-z]+\s[A-Za-z]+\s", text)
-
-
-_GLUED = frozenset("and or sin cos tan log ln sqrt pi cm km kg mph".split())
 
 
 def sentence(text: str) -> str:
@@ -106,8 +140,10 @@ def inside(formula: re.Match[str]) -> str:
 
 def answer_of(said: str) -> str:
     """The answer that a short statement gives: ``said`` itself, or the one value in it."""
-    said = _LEAD.sub("", said.strip(), count=1) if _LEAD.match(said.strip()) else said
-    said = _REASON.sub("", said.strip()).strip().strip("*_\"'` ").strip()
+    said = said.strip()
+    said = said if said.endswith("..") else said.rstrip(".。")
+    said = _LEAD.sub("", said, count=1) if _LEAD.match(said) else said
+    said = without_reason(said.strip()).strip().strip("*_\"'` ").strip()
     if is_bare(said) or not has_value(said):
         return said
     return stated(said)
@@ -115,51 +151,98 @@ def answer_of(said: str) -> str:
 
 def stated(said: str) -> str:
     """The one value that a sentence states, with its unit; ``""`` if that is not clear."""
-    for piece in _from_general_to_special(said):
-        formulas = list(_MATH.finditer(piece))
-        rest = _MATH.sub(" ", piece)
-        numbers = list(_NUMBER.finditer(rest))
-        if len({inside(f) for f in formulas}) == 1 and not numbers:
-            tail = _TAIL.match(piece, formulas[-1].end())
-            return inside(formulas[-1]) + (tail.group() if tail else "")
-        if not formulas and len({n.group().strip().replace(",", "") for n in numbers}) == 1:
-            last = numbers[-1]
-            tail = _TAIL.match(piece, last.end())
-            return last.group().strip().rstrip(",") + (tail.group() if tail else "")
-        if not formulas and "\\" in piece and is_bare(piece.strip()):
-            return piece.strip()
+    pieces = _from_general_to_special(said)
+    for piece in pieces:
+        answer = _only_value(piece)
+        if answer:
+            return answer
+    return _first_value(said, pieces[-1]) if len(pieces) > 1 else ""
+
+
+def _only_value(piece: str) -> str:
+    """The only formula, expression, list or number of ``piece``."""
+    formulas = list(_MATH.finditer(piece))
+    numbers = list(_NUMBER.finditer(_MATH.sub(" ", piece)))
+    if len({inside(f) for f in formulas}) == 1 and not numbers:
+        tail = _TAIL.match(piece, formulas[-1].end())
+        return inside(formulas[-1]) + (tail.group() if tail else "")
+    if formulas:
+        return ""
+    if len(numbers) != 1 and _is_list(piece):
+        return piece.strip()
+    if _SYMBOL.search(piece):
+        return _expression(piece)
+    if len({n.group().strip().replace(",", "") for n in numbers}) == 1:
+        return _with_tail(piece, numbers[-1])
     return ""
+
+
+def _expression(piece: str) -> str:
+    """The expression in signs that ends ``piece``: ``√2 ≈ 1.414`` of "length √2 ≈ 1.414"."""
+    end = _EXPRESSION.search(piece.strip().rstrip("。."))
+    return end.group().strip() if end and _SYMBOL.search(end.group()) else ""
+
+
+def _with_tail(piece: str, number: re.Match[str]) -> str:
+    tail = _TAIL.match(piece, number.end())
+    return number.group().strip().rstrip(",") + (tail.group() if tail else "")
+
+
+def _is_list(piece: str) -> bool:
+    """Whether ``piece`` is numbers joined by commas and "and", and nothing more."""
+    parts = _LIST.split(piece.strip().rstrip("."))
+    return len(parts) > 1 and all(_NUMBER.fullmatch(part.strip()) for part in parts)
+
+
+def _first_value(said: str, piece: str) -> str:
+    """The number right after the last verb, if all later ones are beside the point.
+
+    "She needs 15 more to reach 50": what comes after a preposition is no second answer. A verb
+    that is said of several numbers ("A has 3 and B has 5") singles out none.
+    """
+    number = _NUMBER.match(piece.lstrip())
+    if not number or _MATH.search(piece):
+        return ""
+    direct = [
+        m
+        for m in _COPULA.finditer(said)
+        if _NUMBER.match(said, m.end() + (said[m.end() :][:1] == " "))
+    ]
+    if len([m for m in direct if m.group() != "="]) > 1:
+        return ""
+    at, rest = number.end(), piece.lstrip()
+    for later in _NUMBER.finditer(rest, at):
+        if not _BESIDE.search(rest, at, later.start()):
+            return ""
+        at = later.end()
+    return number.group().strip().rstrip(",")
 
 
 def _from_general_to_special(said: str) -> list[str]:
     """The sentence, then what follows its last connective, then its last copula."""
-    pieces = [said]
+    spans = [m.span() for m in _MATH.finditer(said)]
+    starts = {0}
     for pattern in (_CONNECTIVE, _COPULA):
-        spans = [m.span() for m in _MATH.finditer(said)]
         ends = [
             m.end()
             for m in pattern.finditer(said)
             if has_value(said[m.end() :]) and not any(a <= m.start() < b for a, b in spans)
         ]
-        if ends:
-            pieces.append(said[ends[-1] :])
-    if len(pieces) == 3 and len(pieces[1]) < len(pieces[2]):
-        pieces[1:] = [pieces[2], pieces[1]]
-    return pieces
+        starts.update(ends[-1:])
+    return [said[start:] for start in sorted(starts)]
 
 
 def conclusion(text: str) -> str:
     """The value of the last sentence that has one, asides and offers of help left out."""
-    lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
     display = _last_display(text)
     if display:
         return display
+    lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
     for line in reversed(lines[-6:]):
         if not has_value(line) or _ASIDE.match(line):
             continue
-        sentences = [part for part in _sentences(line) if has_value(part)]
-        told = [part for part in sentences if not _ASIDE.match(part)]
-        return stated(told[-1].strip("*_ ")) if told else ""
+        told = [part for part in _sentences(line) if has_value(part) and not _ASIDE.match(part)]
+        return "" if not told or is_sum(told[-1]) else stated(told[-1].strip("*_ "))
     return ""
 
 

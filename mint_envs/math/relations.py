@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from .limits import Unreadable
-from .tree import INFINITY, Call, Group, Interval, Matrix, Node, Num, Quantity, Relation, Sym, negative
-from .value import agree, is_real, quotient
+from .tree import (
+    INFINITY,
+    Call,
+    Group,
+    Interval,
+    Matrix,
+    Node,
+    Num,
+    Quantity,
+    Relation,
+    Sym,
+    Text,
+    negative,
+)
+from .value import Value, agree, is_real, quotient
 
 if TYPE_CHECKING:
     from .compare import Comparer
@@ -77,30 +91,71 @@ def _is_constant(node: Node) -> bool:
 
 
 def as_region(node: Node) -> Node:
-    """Return ``x >= 3`` as ``[3, inf)`` and ``1 < x < 2`` as ``(1, 2)``; other nodes as they are."""
+    """Return ``x >= 3`` as ``[3, inf)``, ``1 < x < 2`` as ``(1, 2)``; other nodes as they are."""
     if not isinstance(node, Relation):
         return node
-    sides, signs = node.sides, node.operators
-    if len(sides) == 2:
-        if is_name(sides[1]) and not is_name(sides[0]):
-            sides, signs = sides[::-1], (_TURNED[signs[0]],)
-        if is_name(sides[0]) and signs[0] in _UP:
-            return Interval(negative(INFINITY), sides[1], True, signs[0] == "<")
-        if is_name(sides[0]) and signs[0] in _DOWN:
-            return Interval(sides[1], INFINITY, signs[0] == ">", True)
-    if len(sides) == 3 and is_name(sides[1]):
-        if signs[0] in _DOWN and signs[1] in _DOWN:
-            sides, signs = sides[::-1], (_TURNED[signs[1]], _TURNED[signs[0]])
-        if signs[0] in _UP and signs[1] in _UP:
-            return Interval(sides[0], sides[2], signs[0] == "<", signs[1] == "<")
+    if len(node.sides) == 2:
+        return _half(node)
+    if len(node.sides) == 3 and is_name(node.sides[1]):
+        return _between(node)
     return node
+
+
+def _half(node: Relation) -> Node:
+    """``x > a`` and the like, or ``x != a``."""
+    (left, right), (sign,) = node.sides, node.operators
+    if is_name(right) and not is_name(left):
+        left, right, sign = right, left, _TURNED[sign]
+    if not is_name(left) or sign in ("=", "~"):
+        return node
+    if sign == "!=":
+        return Group("minus", (Sym("reals"), Group("set", (right,))))
+    if sign in _UP:
+        return Interval(negative(INFINITY), right, True, sign == "<")
+    return Interval(right, INFINITY, sign == ">", True)
+
+
+def _between(node: Relation) -> Node:
+    """``a < x <= b``, or the other way round."""
+    sides, signs = node.sides, node.operators
+    if signs[0] in _DOWN and signs[1] in _DOWN:
+        sides, signs = sides[::-1], (_TURNED[signs[1]], _TURNED[signs[0]])
+    if signs[0] in _UP and signs[1] in _UP:
+        return Interval(sides[0], sides[2], signs[0] == "<", signs[1] == "<")
+    return node
+
+
+def value_or_self(comparer: Comparer, node: Node) -> Node:
+    """Return what ``node`` solves to, if it is an equation; else ``node``."""
+    value = solved(comparer, node) if isinstance(node, Relation) else node
+    return node if value is None else value
+
+
+def without_points(comparer: Comparer, node: Node) -> Node | None:
+    """Return ``\\R \\setminus \\{1, 2\\}`` as a union of intervals; None if it is no such thing."""
+    if not isinstance(node, Group) or node.kind != "minus" or node.items[0] != Sym("reals"):
+        return None
+    points = node.items[1]
+    if not isinstance(points, Group) or points.kind != "set":
+        return None
+    try:
+        ordered = sorted(
+            comparer.members(points), key=lambda item: comparer.evaluator.value(item, -1)
+        )
+    except (Unreadable, TypeError):
+        return None
+    ends = [negative(INFINITY), *ordered, INFINITY]
+    pieces = [Interval(low, high, True, True) for low, high in pairwise(ends)]
+    return Group("union", tuple(pieces)) if len(pieces) > 1 else pieces[0]
 
 
 def same_as_relation(comparer: Comparer, relation: Relation, other: Node) -> bool | None:
     """A relation beside an answer of another kind."""
     region = as_region(relation)
-    if isinstance(other, Interval):
-        return isinstance(region, Interval) and comparer.same(region, other)
+    if isinstance(region, Group):
+        return comparer.same(region, other)
+    if isinstance(region, Interval) and isinstance(other, Interval):
+        return comparer.same(region, other)
     if isinstance(region, Interval) and isinstance(other, Group) and other.kind == "tuple":
         return comparer.same(region, other)
     if "~" in relation.operators and _approximates(comparer, relation, other):
@@ -110,7 +165,9 @@ def same_as_relation(comparer: Comparer, relation: Relation, other: Node) -> boo
         return comparer.same(value, other)
     if isinstance(other, Group):
         return None if other.kind in ("set", "list", "builder") else False
-    return False if isinstance(other, Matrix | Quantity) or _is_constant(other) else None
+    if isinstance(other, Interval | Text | Matrix | Quantity):
+        return False
+    return False if _is_constant(other) else None
 
 
 def _approximates(comparer: Comparer, relation: Relation, other: Node) -> bool:
@@ -123,8 +180,10 @@ def _approximates(comparer: Comparer, relation: Relation, other: Node) -> bool:
         return True
     try:
         value = comparer.evaluator.value(exact, -1)
-        gap = abs(value - decimal.value) if isinstance(value, Fraction) else abs(
-            value - value.context.mpf(decimal.value.numerator) / decimal.value.denominator
+        gap = (
+            abs(value - decimal.value)
+            if isinstance(value, Fraction)
+            else abs(value - value.context.mpf(decimal.value.numerator) / decimal.value.denominator)
         )
     except (Unreadable, AttributeError):
         return False
@@ -170,7 +229,7 @@ def _difference(relation: Relation) -> Node:
     return Call("+", (left, negative(right)))
 
 
-def _factor(comparer: Comparer, a: Node, b: Node) -> object | None:
+def _factor(comparer: Comparer, a: Node, b: Node) -> Value | None:
     """Return the constant k with a = k b at every fixed point; None if there is none."""
     factor = None
     for point in range(4):

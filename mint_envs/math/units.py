@@ -68,15 +68,16 @@ _KNOWN: dict[str, tuple[str, str, Fraction]] = {
 LETTERS = frozenset("m g s h l".split())
 
 _IGNORED = frozenset(
-    "of the a an in total each altogether left remaining more per exactly about units unit 单位 "
+    "of the a an in total each altogether left remaining more exactly about units unit 单位 "
     "共 约 个 名 只 条 张 本 位 人 次 种".split()
 )
+_SPOKEN = {"per cent": "percent", "mph": "miles/hour", "kmh": "km/h", "kph": "km/h"}
 _SPLIT = re.compile(r"\*\*|\^|/|[A-Za-z$%°€£¥₹¢]+|[\u4e00-\u9fff]+|\d+")
 
 
 def is_unit(word: str) -> bool:
     """Return whether ``word`` is the spelling of a unit of measure."""
-    return _find(word) is not None
+    return _find(word) is not None or word in _SPOKEN
 
 
 @lru_cache(4096)
@@ -87,7 +88,10 @@ def canonical(text: str) -> str:
     ``"red marble"``. Returns ``""`` for words that say nothing (``"in total"``).
     """
     power, words, below = 0, [], False
-    for word in _SPLIT.findall(text.lower().replace("per cent", "percent")):
+    text = text.lower()
+    for spoken, written in _SPOKEN.items():
+        text = text.replace(spoken, written)
+    for word in _SPLIT.findall(text):
         if word in ("/", "per"):
             below = True
         elif word in ("square", "squared", "sq", "²", "2", "平方"):
@@ -135,7 +139,7 @@ def _parts(unit: str) -> tuple[Fraction, tuple[str, ...], str] | None:
     body, _, power = unit.partition("^")
     factor, dimensions = Fraction(1), []
     for word in body.split():
-        found = _find({"mph": "mile"}.get(word, word).lstrip("/"))
+        found = _find(word.lstrip("/"))
         if found is None:
             return None
         factor = factor / found[2] if word[0] == "/" and found[2] else factor * found[2]

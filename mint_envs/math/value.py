@@ -41,20 +41,14 @@ def context() -> Any:
     return found
 
 
-#: At each point every variable has a value of its own: positive, below one, negative, large.
-_POINTS = ((3, 10), (1, 1000), (-3, 10), (20, 30))
-
-
 def _variable(name: str, point: int) -> Fraction:
-    low, scale = _POINTS[point]
+    """The value of a variable at a point: each has its own.
+
+    Point 0 is around 1, point 1 between 0 and 1, point 2 below 0, point 3 around 25.
+    """
     draw = zlib.crc32(f"{name}:{point}".encode()) % 8081
-    if point == 0:
-        return Fraction(2027 + draw, 4049)
-    if point == 1:
-        return Fraction(1 + draw, 9001)
-    if point == 2:
-        return Fraction(-(2027 + draw), 4057)
-    return Fraction(low * 1013 + draw, 1013)
+    low, scale = ((2027, 4049), (1, 9001), (-11000, 4057), (20260, 1013))[point]
+    return Fraction(low + draw, scale)
 
 
 class Evaluator:
@@ -91,8 +85,11 @@ class Evaluator:
         if operation is None:
             raise Unreadable(f"{node.name} has no value")
         self._charge(args)
-        return _checked(operation(*(self._inexact(a, point) for a in args))
-                        if node.name in _INEXACT else operation(*args))
+        return _checked(
+            operation(*(self._inexact(a, point) for a in args))
+            if node.name in _INEXACT
+            else operation(*args)
+        )
 
     def _angle(self, node: Node, point: int) -> Value:
         if isinstance(node, Call) and node.name == "deg":

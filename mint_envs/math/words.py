@@ -19,8 +19,13 @@ _TIME = re.compile(
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH = r"(jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _DATES = (
-    re.compile(rf"(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<year>\d{{4}}))?"),
-    re.compile(rf"(?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of )?(?P<month>{_MONTH})(?:,?\s+(?P<year>\d{{4}}))?"),
+    re.compile(
+        rf"(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<year>\d{{4}}))?"
+    ),
+    re.compile(
+        rf"(?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of )?(?P<month>{_MONTH})"
+        r"(?:,?\s+(?P<year>\d{4}))?"
+    ),
     re.compile(r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)"),
     re.compile(r"(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?P<day>\d{1,2})[日号]"),
 )
@@ -34,7 +39,30 @@ _COUNTED = {word: value for value, word in enumerate(_SMALL)} | {
     word: 10 * value for value, word in enumerate(_TENS, 2)
 }
 _CHINESE = dict(zip("零一二三四五六七八九", range(10), strict=True)) | {"两": 2}
-_SAME = {"correct": "true", "incorrect": "false", "对": "true", "错": "false", "是": "yes", "否": "no"}
+_MULTIPLES = {
+    "hundred": 100,
+    "thousand": 1000,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+    "百": 100,
+    "千": 1000,
+    "万": 10**4,
+    "亿": 10**8,
+}
+_SAME = {
+    "no solutions": "no solution",
+    "no real solutions": "no real solution",
+    "dne": "does not exist",
+    "undefined": "does not exist",
+    "neither even nor odd": "neither",
+    "correct": "true",
+    "incorrect": "false",
+    "对": "true",
+    "错": "false",
+    "是": "yes",
+    "否": "no",
+}
 
 
 def unwrapped(text: str) -> str:
@@ -79,8 +107,13 @@ def words(text: str) -> Text:
     """Return ``text`` as words: small letters, no punctuation, no articles."""
     plain = re.sub(r"[\"`*_.!?()]|\\", " ", unwrapped(text).lower())
     kept = [word for word in plain.split() if word not in _DROPPED]
-    joined = " ".join(kept)
+    joined = " ".join(kept).replace(" - ", "-")
     return Text(_SAME.get(joined, joined))
+
+
+def multiple(word: str) -> int | None:
+    """Return what ``word`` multiplies a number by (``"million"``); or None."""
+    return _MULTIPLES.get(word.lower())
 
 
 def counted(text: str) -> int | None:
