@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 
-from .lexer import FUNCTIONS, Token
+from .lexer import FUNCTIONS, SEVERAL, Token
 from .limits import MAX_DEPTH, MAX_DIGITS, MAX_ITEMS, Unreadable
 from .normal import number
 from .tree import INFINITY, Based, Call, Group, Interval, Matrix, Node, Num, Quantity, Sym, negative
@@ -165,6 +165,21 @@ class Atoms(ABC):
         base = int(text) if text.isdecimal() and len(text) < 3 else counted(text.lower())
         return base if base is not None and 2 <= base <= 36 else None
 
+    def label(self) -> Node:
+        """``\\angle ABC``, ``\\overline{AB}``: the name of a thing."""
+        label = self.next()
+        braced = self.text == "{"
+        self.here += braced
+        start = self.here
+        while self.kind == "v":
+            self.here += 1
+        if self.here == start:
+            raise Unreadable(f"{label} of nothing")
+        name = "".join(self.texts[start : self.here])
+        if braced:
+            self.expect("}")
+        return Sym(f"{label} {name}")
+
     # --- brackets
 
     def bracket(self) -> Node:
@@ -254,6 +269,8 @@ class Atoms(ABC):
     def function(self) -> Node:
         name = self.next()
         name = _ALIASES.get(name, name)
+        if name in SEVERAL:
+            return Call(name, self.operands())
         if name == "sqrt":
             self.here -= 1
             return self.root()
@@ -267,6 +284,13 @@ class Atoms(ABC):
         if exponent == Call("neg", (Num(Fraction(1)),)) or exponent == Num(Fraction(-1)):
             return Call(_INVERSES.get(name, "?"), node.args)
         return node if exponent is None else Call("^", (node, exponent))
+
+    def operands(self) -> tuple[Node, ...]:
+        """``(2, 3)`` or ``\\{2, 3\\}`` after ``\\max`` and the like."""
+        node = self.atom()
+        if not isinstance(node, Group) or node.kind not in ("tuple", "set") or not node.items:
+            raise Unreadable("a function of several values without them")
+        return node.items
 
     def operand(self) -> Node:
         """What a function without brackets takes: ``\\sin 2x``, ``\\cos\\frac{\\pi}{3}``."""
@@ -290,6 +314,8 @@ class Atoms(ABC):
         if name not in ("matrix", "pmatrix", "bmatrix", "vmatrix", "smallmatrix", "array", "cases"):
             raise Unreadable(f"the environment {name!r}")
         rows = self.rows(name)
+        if name == "cases" and all(len(row) == 1 for row in rows):
+            return Group("list", sum(rows, ()))
         if name == "cases":
             return Group("cases", tuple(Group("tuple", row) for row in rows))
         if len({len(row) for row in rows}) != 1:
@@ -370,6 +396,10 @@ _RULES: dict[str, Callable[[Atoms], Node]] = {
     "\\lceil": Atoms.rounded,
     "pi": lambda atoms: Sym(atoms.next()),
     "infty": lambda atoms: Sym(atoms.next() and "inf"),
+    "\\angle": Atoms.label,
+    "\\triangle": Atoms.label,
+    "\\det": Atoms.label,
+    "\\overline": Atoms.label,
     "\\vec": lambda atoms: atoms.after().argument(),
     "\\hat": lambda atoms: atoms.after().argument(),
     "\\emptyset": lambda atoms: Group("set", ()) if atoms.next() else Sym(""),

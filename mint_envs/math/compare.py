@@ -149,6 +149,8 @@ class Comparer:
         if isinstance(b, Text) and not a.items:
             return b.words in ("no solution", "none", "empty set", "no real solution")
         members, others = self.members(a), self.members(Group("set", (b,)))
+        if len(members) > 1 and _choices(members) == "".join(sorted(_letters(b).upper())):
+            return True
         if a.kind == "list" and len(members) == len(others) == 1:
             return self.same(members[0], others[0])
         return self.same_any_order(members, others)
@@ -276,6 +278,12 @@ class Comparer:
         return compared >= 2
 
 
+def _choices(nodes: Sequence[Node]) -> str:
+    """``"ABD"`` for the choices A, B and D; ``"?"`` if they are no choices."""
+    names = [node.name if isinstance(node, Sym) else "?" for node in nodes]
+    return "".join(sorted(names)) if all(name in "ABCDEFGH" for name in names) else "?"
+
+
 def _is_letter(node: Node) -> bool:
     return isinstance(node, Sym) and node.name in LETTERS
 
@@ -320,6 +328,8 @@ def _names(node: Node) -> set[str]:
 
 def _letters(node: Node) -> str:
     """The letters of a product of variables: ``ab`` was read as a times b."""
+    if isinstance(node, Text) and node.words.isalpha():
+        return node.words
     if isinstance(node, Sym):
         return node.name
     if isinstance(node, Call) and node.name == "*":

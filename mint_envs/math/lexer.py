@@ -31,6 +31,7 @@ _TOKEN = re.compile(
 _GROUPED = re.compile(
     r"\s*(\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?(?!,\d)|\d{1,3}(?: \d{3})+(?![\d/.]|\s*/))"
 )
+_IS_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?%?")
 _LAYOUT = re.compile(r"\s*\{[lcr|\s]*\}")
 
 _SAME = {
@@ -67,7 +68,9 @@ _SAME = {
     "\\ctg": "cot",
     "\\lg": "lg",
 }
-FUNCTIONS = frozenset(
+#: Functions of several values in brackets.
+SEVERAL = frozenset("max min gcd lcm".split())
+FUNCTIONS = SEVERAL | frozenset(
     "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh asin acos atan "
     "ln log lg exp sqrt abs floor ceil".split()
 )
@@ -164,7 +167,10 @@ def _inner(inner: str, piece: str) -> list[Token]:
         return tokens(inner)
     found: list[Token] = []
     for word in re.findall(r"[,;]|[^\s,;]+", inner):
-        found.append(("m", _SEPARATORS.get(word, ",")) if _separates(word) else ("w", word))
+        if _separates(word):
+            found.append(("m", _SEPARATORS.get(word, ",")))
+        else:
+            found.extend(tokens(word) if _IS_NUMBER.fullmatch(word) else [("w", word)])
     return found
 
 

@@ -116,9 +116,7 @@ def clean(text: str) -> str:
         text = rf"{endless.group(1)}\overline{{{endless.group(2)}}}"
     if "mod" in text:
         text = _MODULO.sub(r" \\pmod{\1}", text)
-    return (
-        text.strip().rstrip(".,;:!。" if not text.rstrip()[-2:-1].isalnum() else ".,;:。").strip()
-    )
+    return text.strip().rstrip(".,;:。").strip()
 
 
 def _ascii(text: str) -> str:

@@ -48,6 +48,8 @@ _REGIONS = {"\\cup": "union", "\\cap": "meet", "\\setminus": "minus"}
 _CONDITIONS = frozenset(
     "for where with if when as since because such given assuming 其中 per-condition".split()
 )
+_NUMBER_SETS = tuple(map(Sym, ("reals", "integers", "naturals", "rationals", "complexes")))
+_REMAINDERS = frozenset(("R", "r", "remainder", "余"))
 _STARTS = frozenset(
     ("(", "{", "|", "[", "\\frac", "\\binom", "\\overline", "pi", "infty", "\\lfloor", "\\lceil")
 )
@@ -89,6 +91,26 @@ def _measured(node: Node) -> Node:
     return Quantity(negative(inner.value), inner.unit) if isinstance(inner, Quantity) else node
 
 
+def _compound(large: Node, small: Node) -> list[Node]:
+    """``2 hours and 30 minutes`` as one quantity; nothing if it is no such thing."""
+    if not (isinstance(large, Quantity) and isinstance(small, Quantity)):
+        return []
+    factor = units.compatible(large.unit, small.unit)
+    if factor is None or factor <= 1 or not large.unit or not small.unit:
+        return []
+    whole = Call("*", (large.value, Num(factor)))
+    return [Quantity(Call("+", (whole, small.value)), small.unit)]
+
+
+def _mixed(node: Node, fraction: Fraction) -> Node | None:
+    """``3 1/2`` as a number; None if a fraction after ``node`` multiplies it."""
+    if not isinstance(node, Num) or node.value.denominator != 1 or node.places >= 0:
+        return None
+    if not node.value or not 0 < fraction < 1:
+        return None
+    return Num(node.value + (fraction if node.value > 0 else -fraction))
+
+
 class Parser(Atoms):
     """One pass over the tokens of one answer."""
 
@@ -99,8 +121,12 @@ class Parser(Atoms):
         items = self.list()
         if self.here < len(self.texts):
             raise Unreadable(f"{self.text!r} where nothing was expected")
+        if len(items) > 1:  # "k\\pi, k \\in \\Z" says what k is
+            items = [item for item in items if item not in _NUMBER_SETS] or items
         if not items:
             raise Unreadable("empty")
+        if len(items) == 2:
+            items = _compound(items[0], items[1]) or items
         return items[0] if len(items) == 1 else Group("list", tuple(items))
 
     def list(self) -> list[Node]:
@@ -136,6 +162,8 @@ class Parser(Atoms):
     def words(self) -> Node:
         """A name or phrase: everything up to a separator."""
         said = self.collect(lambda kind, text: kind == "m" and text in (",", ";", ")", "\\}"))
+        if len(said) == 1 and said.isascii() and said.isalpha():
+            return Sym(said)
         if said.strip().lower() in ("all real numbers", "all reals", "real numbers", "reals"):
             return Sym("reals")
         return words(said)
@@ -185,9 +213,21 @@ class Parser(Atoms):
 
     def amount(self) -> Node:
         node = _measured(self.sum())
+        if self.text in _REMAINDERS and self.ahead(1).isdigit():
+            self.here += 1
+            return Group("remainder", (node, self.sum()))
         if self.kind == "w" and self.text.lower() not in _CONDITIONS:
-            return self.unit(node)
+            node = self.unit(node)
+        if self.kind == "n" and isinstance(node, Quantity):
+            return self.compound(node)
         return node
+
+    def compound(self, large: Quantity) -> Node:
+        """``5 ft 6 in``."""
+        both = _compound(large, self.amount())
+        if not both:
+            raise Unreadable("a number after a unit")
+        return both[0]
 
     def unit(self, node: Node) -> Node:
         """``node`` with the unit that the following words name; a base is written so too."""
@@ -207,6 +247,7 @@ class Parser(Atoms):
         said = self.collect(
             lambda kind, text: (
                 (kind == "m" and text not in ("^", "/", "{", "}", "*", "."))
+                or (kind == "n" and self.texts[self.here - 1] not in ("^", "{"))
                 or text.lower() in _CONDITIONS
             )
         )
@@ -264,28 +305,29 @@ class Parser(Atoms):
             if self.text == "|":
                 return not self.bars
             return self.text in _STARTS or self.is_function() or self.text in ("\\sqrt",)
-        return self.kind in ("n", "v") and bool(self.kind)
+        if self.text in _REMAINDERS and self.ahead(1).isdigit():
+            return False
+        return self.kind in ("n", "v")
 
     def juxtaposed(self, node: Node) -> Node:
         """``2x``, ``3(x+1)``, or a mixed number: ``3 1/2``, ``3\\frac12``."""
-        number_first = self.kind == "n"
-        whole = negative(node) if isinstance(node, Num) and node.value < 0 else node
-        if number_first and not isinstance(whole, Num):
-            if self.texts[self.here - 1] not in (")", "!", "|"):
+        number_first, before = self.kind == "n", self.texts[self.here - 1]
+        if number_first and not isinstance(node, Num):
+            if before not in (")", "!", "|"):
                 raise Unreadable("a number after a factor")
             return Call("*", (node, self.power()))
         fraction = self.common_fraction()
-        if fraction is not None and isinstance(whole, Num) and whole.value.denominator == 1:
-            if 0 < fraction < 1 and whole.places < 0 and whole.value:
-                mixed = Num(whole.value + fraction)
-                return mixed if whole is node else negative(mixed)
-            if number_first:
-                raise Unreadable("two numbers side by side")
-        if fraction is not None:
-            return Call("*", (node, Num(fraction)))
+        mixed = None if fraction is None else _mixed(node, fraction)
+        if mixed is not None:
+            return mixed
         if number_first:
             raise Unreadable("two numbers side by side")
-        return Call("*", (node, self.power()))
+        if fraction is not None:
+            return Call("*", (node, Num(fraction)))
+        factor = self.power()
+        if node == Sym("C") and isinstance(factor, Group) and len(factor.items) == 2:
+            return Call("binom", factor.items)
+        return Call("*", (node, factor))
 
     def common_fraction(self) -> Fraction | None:
         """The fraction of integers that begins here, not raised to a power; else None."""

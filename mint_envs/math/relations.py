@@ -37,6 +37,8 @@ def is_name(node: Node) -> bool:
         return node.name not in ("pi", "e", "i", "inf")
     if isinstance(node, Call) and node.name == "*":
         head, rest = node.args
+        if isinstance(head, Call) and head.name == "^":  # the inverse of f
+            head = head.args[0]
         return isinstance(head, Sym) and (is_name(rest) or isinstance(rest, Num))
     if isinstance(node, Group) and node.kind == "tuple":
         return all(map(is_name, node.items))

@@ -68,10 +68,17 @@ _KNOWN: dict[str, tuple[str, str, Fraction]] = {
 LETTERS = frozenset("m g s h l".split())
 
 _IGNORED = frozenset(
-    "of the a an in total each altogether left remaining more exactly about units unit 单位 "
+    "of the a an each altogether left remaining more exactly about units unit 单位 "
     "共 约 个 名 只 条 张 本 位 人 次 种".split()
 )
-_SPOKEN = {"per cent": "percent", "mph": "miles/hour", "kmh": "km/h", "kph": "km/h"}
+_SPOKEN = {
+    "in total": "",
+    "in all": "",
+    "per cent": "percent",
+    "mph": "miles/hour",
+    "kmh": "km/h",
+    "kph": "km/h",
+}
 _SPLIT = re.compile(r"\*\*|\^|/|[A-Za-z$%°€£¥₹¢]+|[\u4e00-\u9fff]+|\d+")
 
 

@@ -85,11 +85,10 @@ class Evaluator:
         if operation is None:
             raise Unreadable(f"{node.name} has no value")
         self._charge(args)
-        return _checked(
-            operation(*(self._inexact(a, point) for a in args))
-            if node.name in _INEXACT
-            else operation(*args)
-        )
+        value = _checked(operation(*map(_inexact, args) if node.name in _INEXACT else args))
+        if point < 0 and not isinstance(value, Fraction) and any(map(_is_long, args)):
+            raise Unreadable("too long for the identity test")
+        return value
 
     def _angle(self, node: Node, point: int) -> Value:
         if isinstance(node, Call) and node.name == "deg":
@@ -106,9 +105,6 @@ class Evaluator:
         if point < 0 or name in ("inf", "\\ldots") or len(name) > 20:
             raise Unreadable(f"{name} has no value")
         return _variable(name, point)
-
-    def _inexact(self, value: Value, point: int) -> Value:
-        return _inexact(value, _LONGEST if point < 0 else MAX_BITS)
 
     def _charge(self, args: list[Value]) -> None:
         for value in args:
@@ -127,7 +123,7 @@ def agree(left: Value, right: Value) -> bool:
         return left == right
     if left == 0 or right == 0:  # an exact zero, and a value that is not
         return False
-    left, right = _inexact(left, 4 * MAX_BITS), _inexact(right, 4 * MAX_BITS)
+    left, right = _inexact(left), _inexact(right)
     return bool(abs(left - right) <= context().tolerance * max(abs(left), abs(right)))
 
 
@@ -140,11 +136,16 @@ def is_real(value: Value) -> bool:
     return isinstance(value, Fraction) or not hasattr(value, "_mpc_")
 
 
-def _inexact(value: Value, longest: int = 4 * MAX_BITS) -> Value:
+def _is_long(value: Value) -> bool:
+    """Whether an exact number has so many digits that sixty of them say too little."""
+    if not isinstance(value, Fraction):
+        return False
+    return value.numerator.bit_length() + value.denominator.bit_length() > _LONGEST
+
+
+def _inexact(value: Value) -> Value:
     if not isinstance(value, Fraction):
         return value
-    if value.numerator.bit_length() + value.denominator.bit_length() > longest:
-        raise Unreadable("too long for the identity test")
     return context().mpf(value.numerator) / value.denominator
 
 
@@ -172,10 +173,6 @@ def _without_noise(value: Value) -> Value:
     if real != 0 and context().mag(real) < size - _NOISE:
         return context().mpc(0, imaginary)
     return value
-
-
-def _both(left: Value, right: Value) -> tuple[Value, Value]:
-    return _inexact(left, _LONGEST), _inexact(right, _LONGEST)
 
 
 def _add(left: Value, right: Value) -> Value:
@@ -261,7 +258,7 @@ def _rational_power(base: Fraction, exponent: Fraction) -> Value:
     exact = _exact_root(base, degree)
     if exact is not None:
         return _whole_power(exact, exponent.numerator)
-    return _whole_power(context().root(_inexact(base, 4 * MAX_BITS), degree), exponent.numerator)
+    return _whole_power(context().root(_inexact(base), degree), exponent.numerator)
 
 
 def _exact_root(value: Fraction, degree: int) -> Fraction | None:
@@ -297,6 +294,24 @@ def _factorial(value: Value) -> Value:
     if not 0 <= value <= 1000:
         raise Unreadable("too large")
     return Fraction(math.factorial(int(value)))
+
+
+def _of_integers(function: Callable[..., int]) -> Callable[..., Value]:
+    def apply(*values: Value) -> Value:
+        if not all(isinstance(v, Fraction) and v.denominator == 1 for v in values):
+            raise Unreadable("a divisor of no whole numbers")
+        return Fraction(function(*map(int, values)))
+
+    return apply
+
+
+def _extreme(function: Callable[..., Value]) -> Callable[..., Value]:
+    def apply(*values: Value) -> Value:
+        if not all(map(is_real, values)):
+            raise Unreadable("the order of complex numbers")
+        return function(*values)
+
+    return apply
 
 
 def _double_factorial(value: Value) -> Value:
@@ -361,6 +376,10 @@ _OPERATIONS: dict[str, Callable[..., Value]] = {
     "!": _factorial,
     "!!": _double_factorial,
     "binom": _binomial,
+    "gcd": _of_integers(math.gcd),
+    "lcm": _of_integers(math.lcm),
+    "max": _extreme(max),
+    "min": _extreme(min),
     "abs": _absolute,
     "deg": lambda value: value,
     "%": lambda value: _divide(value, Fraction(100)),
@@ -376,6 +395,4 @@ _OPERATIONS: dict[str, Callable[..., Value]] = {
         )
     },
 }  # fmt: skip
-_INEXACT = frozenset(_OPERATIONS) - frozenset(
-    ("+", "*", "/", "^", "root", "neg", "!", "!!", "binom", "abs", "deg", "%", "floor", "ceil")
-)
+_INEXACT = frozenset("ln sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh".split())

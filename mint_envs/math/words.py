@@ -106,7 +106,7 @@ def _date(plain: str) -> Text | None:
 def words(text: str) -> Text:
     """Return ``text`` as words: small letters, no punctuation, no articles."""
     plain = re.sub(r"[\"`*_.!?()]|\\", " ", unwrapped(text).lower())
-    kept = [word for word in plain.split() if word not in _DROPPED]
+    kept = [word for word in plain.split() if word not in _DROPPED] or plain.split()
     joined = " ".join(kept).replace(" - ", "-")
     return Text(_SAME.get(joined, joined))
 
