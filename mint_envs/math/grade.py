@@ -23,6 +23,7 @@ from .prose import is_sum
 from .tree import Group, Node
 
 _MAX_CREDIT = 0.1
+_INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 
 
 def grade(
@@ -61,8 +62,8 @@ def grade(
     if not 0.0 <= format_credit <= _MAX_CREDIT:
         raise SettingError(f"format_credit={format_credit!r} must be from 0 to {_MAX_CREDIT}")
     plain = response.strip()
-    if plain == gold and plain.isdecimal() and not strict:  # most right answers to a sum
-        return _reward(1.0, "equal", plain, "whole", "text", "")
+    if not strict and _INTEGER.fullmatch(plain) and _INTEGER.fullmatch(gold):
+        return _whole_number(gold, plain)  # sums: a microsecond each
     try:
         found = find(response, strict)
         if worked_out and is_sum(found.answer):
@@ -70,6 +71,13 @@ def grade(
         return _graded(gold, found, format_credit, set_credit, sympy)
     except Exception as error:  # a fault of ours must not stop a training run
         return _reward(0.0, "unknown", "", "none", "none", f"internal: {error!r}")
+
+
+def _whole_number(gold: str, answer: str) -> Reward:
+    """The verdict on a response that is nothing but an integer."""
+    if int(gold) == int(answer):
+        return _reward(1.0, "equal", answer, "whole", "number", "")
+    return _reward(0.0, "different", answer, "whole", "number", "a different answer")
 
 
 def _graded(gold: str, found: Found, format_credit: float, set_credit: bool, sympy: bool) -> Reward:
@@ -140,7 +148,7 @@ def _reward(score: float, verdict: str, answer: str, where: str, tier: str, reas
 @lru_cache(4096)
 def _read(gold: str) -> tuple[str, object, Node | str]:
     """Return the cleaned text of ``gold``, its value if it is a plain number, and its tree."""
-    text = clean(_bare_gold(gold))
+    text = clean(answer_of_solution(gold))
     try:
         tree: Node | str = parse(text)
     except Unreadable as error:
@@ -148,8 +156,8 @@ def _read(gold: str) -> tuple[str, object, Node | str]:
     return text, plain_number(text), tree
 
 
-def _bare_gold(gold: str) -> str:
-    """The answer itself, if ``gold`` is a solution that ends with it."""
+def answer_of_solution(gold: str) -> str:
+    """Return the answer itself, if ``gold`` is a worked solution that ends with it."""
     if "\\boxed" in gold or "####" in gold:
         found = find(gold, strict=True)
         return found.answer or gold

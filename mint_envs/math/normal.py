@@ -87,9 +87,7 @@ _SPACES = re.compile(
 _DELIMITERS = re.compile(r"(?<!\\)\\[()\[\]](?![0-9.]*(?:pt|em|ex)\])|\$\$")
 _NAMES = re.compile(r"\\([dtcx])(frac|binom)(?![A-Za-z])")
 _WRAPPED = re.compile(r"\\f?boxed\s*\{(.*)\}", re.DOTALL)
-_ARROW = re.compile(
-    r"\\(?:implies|Longrightarrow|Rightarrow|therefore|to|rightarrow)(?![A-Za-z])|⇒|=>"
-)
+_ARROW = re.compile(r"\\(?:implies|Longrightarrow|Rightarrow|therefore)(?![A-Za-z])|⇒|=>")
 _CURRENCY = re.compile(r"^(-?)\s*\$\s*(-?[\d.,]+(?:\s?[A-Za-z]+)*)$")
 _LEAD = re.compile(r"^\s*\\text\w*\{\s*(?:the )?(?:final )?answer(?: is)?\s*:?\s*\}", re.IGNORECASE)
 _ENDLESS = re.compile(r"(-?\d*\.\d*?)(\d{1,3}?)\2{2,}(?:\d{0,2})\s*(?:\.{2,}|\\[lc]?dots)")
