@@ -62,7 +62,7 @@ class Atoms(ABC):
 
     def deeper(self) -> None:
         self.depth += 1
-        if self.depth > 6 * MAX_DEPTH:  # each bracket passes about six rules
+        if self.depth > MAX_DEPTH:
             raise Unreadable("too deep")
 
     def collect(self, stop: Callable[[str, str], bool]) -> str:
@@ -73,7 +73,7 @@ class Atoms(ABC):
         return " ".join(self.texts[start : self.here])
 
     @abstractmethod
-    def list(self) -> list[Node]: ...
+    def listing(self) -> list[Node]: ...
 
     @abstractmethod
     def sum(self) -> Node: ...
@@ -82,6 +82,12 @@ class Atoms(ABC):
     def power(self) -> Node: ...
 
     def atom(self) -> Node:
+        self.deeper()
+        node = self.one()
+        self.depth -= 1
+        return node
+
+    def one(self) -> Node:
         kind, text = self.kind, self.text
         if kind == "n":
             return self.number()
@@ -186,7 +192,7 @@ class Atoms(ABC):
         left = self.next()
         outside = self.in_set, self.bars
         self.in_set, self.bars = left == "\\{", 0
-        items = self.list()
+        items = self.listing()
         self.in_set, self.bars = outside
         if left == "(" and self.text == "," and not items:
             raise Unreadable("empty brackets")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from . import relations
-from .limits import MAX_ITEMS, Unreadable
+from .limits import MAX_ITEMS, MAX_PAIRS, Unreadable
 from .tree import (
     INFINITY,
     Based,
@@ -41,8 +41,12 @@ class Comparer:
     def __init__(self) -> None:
         self.evaluator = Evaluator()
         self.doubt = ""
+        self._pairs = MAX_PAIRS
 
     def same(self, a: Node, b: Node) -> bool:
+        self._pairs -= 1
+        if self._pairs < 0:
+            raise Unreadable("too much to compare")
         if a == b:
             return True
         for first, second in ((a, b), (b, a)):
@@ -203,9 +207,10 @@ class Comparer:
         if a.unit == "percent":
             share = Call("/", (a.value, Num(Fraction(100))))
             return self.same(share, b) or (self.same(a.value, b) and not _below_one(a.value))
-        if isinstance(b, Call) and b.name == "*" and _is_letter(b.args[1]):
-            unit = canonical(_letters(b.args[1]))
-            return self._same_quantity(a, Quantity(b.args[0], unit))
+        if isinstance(b, Call) and b.name == "*" and _is_letter(b.args[-1]):
+            unit = canonical(_letters(b.args[-1]))
+            value = b.args[0] if len(b.args) == 2 else Call("*", b.args[:-1])
+            return self._same_quantity(a, Quantity(value, unit))
         if a.unit == "degree" and isinstance(b, Call) and "pi" in _names(b):
             turned = Call("/", (Call("*", (a.value, Sym("pi"))), Num(Fraction(180))))
             return self.same(turned, b)

@@ -22,20 +22,26 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from . import prose
 from .limits import MAX_ANSWER, MAX_TEXT, MAX_WINDOW
 
-_END = re.compile(
-    r"<\|(?:im_end|im_start|eot_id|end_of_text|endoftext|end|eom_id|user|assistant)\|>"
-    r"|</s>|<end_of_turn>|<｜end▁of▁sentence｜>"
+_TOKENS = (
+    r"(?:<\|(?:im_end|im_start|eot_id|end_of_text|endoftext|end|eom_id|user|assistant)\|>"
+    r"|</s>|<end_of_turn>|<｜end▁of▁sentence｜>)"
 )
-_HEAD = re.compile(r"\s*(?:<\|[a-z_]{1,30}\|>\s*(?:assistant\s*\n)?)+")
+_END = re.compile(_TOKENS)
+_HEAD = re.compile(rf"(?:\s|{_TOKENS}|<\|[a-z_]{{1,30}}\|>|assistant\s*\n)+")
+_RUNS = re.compile(r"[ \t]{3,}")
 _CALCULATOR = re.compile(r"<<[^<>\n]{1,200}>>")  # GSM8K's notes: "9 * 2 = <<9*2=18>>18"
-_NEXT_QUESTION = re.compile(r"\n\s*(?:Question|Q|Problem|Human|User|问题|题目)\s*\d{0,3}\s*[:：]")
+_NEXT_QUESTION = re.compile(
+    r"\n[ \t]*(?:Question|Q|Problem|Human|User|问题|题目)\s*\d{0,3}\s*[:：]"
+)
 _BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])\s*(\{)?|\\.|[{}]", re.DOTALL)
+_BOXES = ("\\boxed", "\\fbox")
 _BOX_LIMIT = 40  # boxes from the end that are looked at
-_BRACE_LIMIT = 40_000
+_BRACE_LIMIT = 20_000
 _GLUE = re.compile(
     r"(?:\s|[$,;.&{}()]|\\(?:text|mathrm|quad|qquad|[,;:! ()\[\]])|(?:and|or|or possibly|和|或)\b)*"
 )
@@ -43,7 +49,7 @@ _HASHES = re.compile(
     r"^[ \t]*#{4}(?!#)[ \t:]*([^\n]*)|(?<=[^#\n])#{4}(?!#)[ \t:]*([^\n]*)", re.MULTILINE
 )
 _STRICT_LINE = re.compile(
-    r"^[\s*_#>]*(?:the )?(?:final )?answer[\s*_]*[:：][\s*_]*(?=\S)([^\n]*)",
+    r"^[ \t*_#>]*(?:the )?(?:final )?answer[ \t*_]*[:：][ \t*_]*(?=\S)([^\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKER = re.compile(
@@ -58,6 +64,7 @@ _MARKER = re.compile(
     r"[ \t]*[:：]?",
     re.IGNORECASE | re.MULTILINE,
 )
+_MARKS = 8  # markers from the end that may have no answer after them
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _CORRECTION = re.compile(
     r"\b(?:wait|oops|actually|mistake|sorry|recomput\w*|redo\w*|instead|hmm+|forgot|correct(?:ion|ing|ed)|"
@@ -117,12 +124,11 @@ def find(response: str, strict: bool = False) -> Found:
 
 def _own_words(text: str) -> str | None:
     """The response without thinking, chat frame and following turns; None if it only thinks."""
+    text = _RUNS.sub("  ", text)
     if "<" in text:
-        if head := _HEAD.match(text):
-            text = text[head.end() :]
-        end = _END.search(text, 1)
-        while end and not text[: end.start()].strip():
-            end = _END.search(text, end.end())
+        head = _HEAD.match(text)
+        text = text[head.end() :] if head else text
+        end = _END.search(text)
         text = text[: end.start()] if end else text
         _, closed, after = text.rpartition("</think>")
         text = after if closed else text
@@ -134,7 +140,7 @@ def _own_words(text: str) -> str | None:
 
 def _first_answer(text: str) -> str:
     """``text`` up to a next question that a model without an end token asks itself."""
-    for question in _NEXT_QUESTION.finditer(text, 1):
+    for question in islice(_NEXT_QUESTION.finditer(text, 1), 8):
         before = text[: question.start()]
         if "\\boxed" in before or "####" in before or _MARKER.search(before[-MAX_WINDOW:]):
             return before
@@ -149,6 +155,8 @@ def _tag(text: str) -> Found | None:
     boxed = _box(inner)
     if boxed is not None:
         return replace(boxed, where="tag")
+    if len(inner) > MAX_ANSWER:
+        return Found("", "tag", reason="the answer is too long")
     marked = _marker(inner)
     return replace(marked or Found(_bare(prose.answer_of(inner)), ""), where="tag")
 
@@ -175,12 +183,14 @@ def _box(text: str) -> Found | None:
 
 def _nth_last_box(text: str) -> int:
     """Where the first of the last forty boxes begins; -1 if there is none."""
-    at, found = len(text), -1
+    ends = [text.rfind(box) for box in _BOXES]
+    found = max(ends)
     for _ in range(_BOX_LIMIT):
-        at = max(text.rfind("\\boxed", 0, at), text.rfind("\\fbox", 0, at))
-        if at < 0:
+        which = ends.index(max(ends))
+        if ends[which] < 0:
             break
-        found = at
+        found = ends[which]
+        ends[which] = text.rfind(_BOXES[which], 0, found)
     return found
 
 
@@ -303,7 +313,7 @@ def _marker(text: str) -> Found | None:
             marks[-1] = match  # "**Final Answer**: the answer is 5" is one marker
         else:
             marks.append(match)
-    while marks:
+    for _ in range(min(len(marks), _MARKS)):
         answer = prose.after_marker(text[marks[-1].end() :][:MAX_ANSWER])
         if answer:
             return Found(answer, "marker", _line_rivals(text, marks))
@@ -313,7 +323,7 @@ def _marker(text: str) -> Found | None:
 
 def _whole(text: str) -> Found | None:
     text = text.strip()
-    if "\n" in text:
+    if "\n" in text or len(text) > 400:
         return None
     said = prose.without_reason(text)
     if said != text and not prose.has_value(said):
@@ -322,7 +332,7 @@ def _whole(text: str) -> Found | None:
 
 
 def _bold(text: str) -> Found | None:
-    for match in reversed(_BOLD.findall(text)):
+    for match in reversed(_BOLD.findall(text)[-50:]):
         inner = match.strip()
         if prose.has_value(inner) and not inner.endswith(":") and prose.is_bare(inner):
             return Found(_bare(inner), "bold")

@@ -2,9 +2,11 @@
 
 Only with the extra ``mint-envs[math]``, and only about sums, products, integrals and limits. It is
 asked for a *proof*: sympy must reduce the difference of the two answers to an exact 0, so floats,
-units, bases and sets never get this far, and its answer is never "different". Static limits keep out what could take long; one warm worker
-(``sympy_worker``) works under a memory limit, and this process keeps the deadline: a worker that
-misses it is killed and a new one started. That works from any thread, and after a fork.
+units, bases and sets never get this far, and its answer is never "different".
+
+Static limits keep out what could take long; one warm worker (``sympy_worker``) works under a
+memory limit, and this process keeps the deadline: a worker that misses it is killed and a new one
+started. That works from any thread, and after a fork.
 """
 
 from __future__ import annotations

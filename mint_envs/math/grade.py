@@ -16,7 +16,7 @@ from ..errors import SettingError
 from . import fallback
 from .compare import Comparer
 from .extract import Found, find
-from .limits import Unreadable
+from .limits import MAX_ANSWER, Unreadable
 from .normal import clean, plain_number
 from .parse import parse
 from .prose import is_sum
@@ -148,7 +148,10 @@ def _reward(score: float, verdict: str, answer: str, where: str, tier: str, reas
 @lru_cache(4096)
 def _read(gold: str) -> tuple[str, object, Node | str]:
     """Return the cleaned text of ``gold``, its value if it is a plain number, and its tree."""
-    text = clean(answer_of_solution(gold))
+    gold = answer_of_solution(gold)
+    if len(gold) > MAX_ANSWER:
+        return gold, None, "too long"
+    text = clean(gold)
     try:
         tree: Node | str = parse(text)
     except Unreadable as error:

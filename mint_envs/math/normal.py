@@ -110,7 +110,7 @@ def clean(text: str) -> str:
         text = _latex(text)
     if "$" in text:
         text = _dollars(text)
-    if "." in text and (endless := _ENDLESS.fullmatch(text.strip())):
+    if "." in text and len(text) < 60 and (endless := _ENDLESS.fullmatch(text.strip())):
         text = rf"{endless.group(1)}\overline{{{endless.group(2)}}}"
     if "mod" in text:
         text = _MODULO.sub(r" \\pmod{\1}", text)

@@ -44,11 +44,13 @@ from .tree import (
 from .words import multiple, special, words
 
 _RELATIONS = frozenset(("=", "~", "!=", "<", "<=", ">", ">="))
+_SUFFIXES = frozenset(("^", "!", "%", "\\circ", "_"))
 _REGIONS = {"\\cup": "union", "\\cap": "meet", "\\setminus": "minus"}
 _CONDITIONS = frozenset(
     "for where with if when as since because such given assuming 其中 per-condition".split()
 )
 _NUMBER_SETS = tuple(map(Sym, ("reals", "integers", "naturals", "rationals", "complexes")))
+_ONE = Num(Fraction(1))
 _REMAINDERS = frozenset(("R", "r", "remainder", "余"))
 _STARTS = frozenset(
     ("(", "{", "|", "[", "\\frac", "\\binom", "\\overline", "pi", "infty", "\\lfloor", "\\lceil")
@@ -102,6 +104,11 @@ def _compound(large: Node, small: Node) -> list[Node]:
     return [Quantity(Call("+", (whole, small.value)), small.unit)]
 
 
+def _joined(name: str, parts: list[Node]) -> Node:
+    """A sum or product; flat, so that a long one is no deep tree."""
+    return parts[0] if len(parts) == 1 else Call(name, tuple(parts))
+
+
 def _mixed(node: Node, fraction: Fraction) -> Node | None:
     """``3 1/2`` as a number; None if a fraction after ``node`` multiplies it."""
     if not isinstance(node, Num) or node.value.denominator != 1 or node.places >= 0:
@@ -118,7 +125,7 @@ class Parser(Atoms):
         super().__init__(tokens(text, prose))
 
     def answer(self) -> Node:
-        items = self.list()
+        items = self.listing()
         if self.here < len(self.texts):
             raise Unreadable(f"{self.text!r} where nothing was expected")
         if len(items) > 1:  # "k\\pi, k \\in \\Z" says what k is
@@ -129,7 +136,7 @@ class Parser(Atoms):
             items = _compound(items[0], items[1]) or items
         return items[0] if len(items) == 1 else Group("list", tuple(items))
 
-    def list(self) -> list[Node]:
+    def listing(self) -> list[Node]:
         """Items up to the bracket or end that closes them; empty ones are skipped."""
         self.deeper()
         items: list[Node] = []
@@ -191,7 +198,7 @@ class Parser(Atoms):
 
     def builder(self, variable: Node) -> Node:
         self.here += 1
-        return Group("builder", (variable, *self.list()))
+        return Group("builder", (variable, *self.listing()))
 
     def ratio(self) -> Node:
         parts = [self.region()]
@@ -278,26 +285,31 @@ class Parser(Atoms):
     def sum(self) -> Node:
         self.deeper()
         node = self.product()
-        while self.text in ("+", "-", "\\pm", "\\mp") and self.kind == "m":
+        terms = [node]
+        while self.kind == "m" and self.text in ("+", "-", "\\pm", "\\mp"):
             sign = self.next()
             other = self.product()
             if sign in ("\\pm", "\\mp"):
-                node = Call("pm" if sign == "\\pm" else "mp", (node, other))
+                terms = [Call(sign.lstrip("\\"), (_joined("+", terms), other))]
             else:
-                node = Call("+", (node, other if sign == "+" else negative(other)))
+                terms.append(other if sign == "+" else negative(other))
         self.depth -= 1
-        return node
+        return _joined("+", terms)
 
     def product(self) -> Node:
-        node = self.sign()
+        factors = [self.sign()]
         while True:
-            if self.text in ("*", "/") and self.kind == "m":
-                name = self.next()
-                node = Call(name, (node, self.sign()))
+            if self.kind == "m" and self.text in ("*", "/"):
+                sign = self.next()
+                factor = self.sign()
+                if sign == "/" and len(factors) == 1:
+                    factors = [Call("/", (factors[0], factor))]
+                else:
+                    factors.append(factor if sign == "*" else Call("/", (_ONE, factor)))
             elif self.starts_factor():
-                node = self.juxtaposed(node)
+                factors[-1:] = self.juxtaposed(factors[-1])
             else:
-                return node
+                return _joined("*", factors)
 
     def starts_factor(self) -> bool:
         """Whether the next token begins a factor that is multiplied without a sign."""
@@ -309,25 +321,25 @@ class Parser(Atoms):
             return False
         return self.kind in ("n", "v")
 
-    def juxtaposed(self, node: Node) -> Node:
-        """``2x``, ``3(x+1)``, or a mixed number: ``3 1/2``, ``3\\frac12``."""
+    def juxtaposed(self, node: Node) -> list[Node]:
+        """``2x``, ``3(x+1)``: two factors; a mixed number, ``3 1/2`` or ``3\\frac12``: one."""
         number_first, before = self.kind == "n", self.texts[self.here - 1]
         if number_first and not isinstance(node, Num):
             if before not in (")", "!", "|"):
                 raise Unreadable("a number after a factor")
-            return Call("*", (node, self.power()))
+            return [node, self.power()]
         fraction = self.common_fraction()
         mixed = None if fraction is None else _mixed(node, fraction)
         if mixed is not None:
-            return mixed
+            return [mixed]
         if number_first:
             raise Unreadable("two numbers side by side")
         if fraction is not None:
-            return Call("*", (node, Num(fraction)))
+            return [node, Num(fraction)]
         factor = self.power()
         if node == Sym("C") and isinstance(factor, Group) and len(factor.items) == 2:
-            return Call("binom", factor.items)
-        return Call("*", (node, factor))
+            return [Call("binom", factor.items)]
+        return [node, factor]
 
     def common_fraction(self) -> Fraction | None:
         """The fraction of integers that begins here, not raised to a power; else None."""
@@ -363,9 +375,11 @@ class Parser(Atoms):
         return self.power()
 
     def power(self) -> Node:
+        depth = self.depth
         self.deeper()
         node = self.atom()
-        while self.kind == "m":
+        while self.kind == "m" and self.text in _SUFFIXES:
+            self.deeper()
             if self.text == "^":
                 self.here += 1
                 node = self.exponent(node)
@@ -373,11 +387,11 @@ class Parser(Atoms):
                 node = self.factorial(node)
             elif self.text in ("%", "\\circ"):
                 node = Call("%" if self.next() == "%" else "deg", (node,))
-            elif self.text == "_" and isinstance(node, Num):
+            elif isinstance(node, Num):
                 node = self.based(node)
             else:
                 break
-        self.depth -= 1
+        self.depth = depth
         return node
 
     def exponent(self, node: Node) -> Node:

@@ -61,6 +61,7 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"[A-Za-z\u4e00-\u9fff][A-Za-z\u4e00-\u9fff' ]{2,}\s*[=:：]")
+_LONGEST = 1_000  # characters of a sentence that are looked at: its end
 _SYMBOL = re.compile(r"[\\^√≈π²³]")
 _EXPRESSION = re.compile(
     r"(?<![^\s])(?:\\[A-Za-z]+|(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[^A-Za-z\u4e00-\u9fff])+$"
@@ -179,7 +180,7 @@ def _only_value(piece: str) -> str:
 
 def _expression(piece: str) -> str:
     """The expression in signs that ends ``piece``: ``√2 ≈ 1.414`` of "length √2 ≈ 1.414"."""
-    end = _EXPRESSION.search(piece.strip().rstrip("。."))
+    end = _EXPRESSION.search(piece.strip().rstrip("。.")[-200:])
     return end.group().strip() if end and _SYMBOL.search(end.group()) else ""
 
 
@@ -241,7 +242,11 @@ def conclusion(text: str) -> str:
     for line in reversed(lines[-6:]):
         if not has_value(line) or _ASIDE.match(line):
             continue
-        told = [part for part in _sentences(line) if has_value(part) and not _ASIDE.match(part)]
+        told = [
+            part
+            for part in _sentences(line[-_LONGEST:])
+            if has_value(part) and not _ASIDE.match(part)
+        ]
         return "" if not told or is_sum(told[-1]) else stated(told[-1].strip("*_ "))
     return ""
 

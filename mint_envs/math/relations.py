@@ -35,7 +35,7 @@ def is_name(node: Node) -> bool:
     """A variable, ``f(x)``, or a point ``(x, y)``: what an answer may be called."""
     if isinstance(node, Sym):
         return node.name not in ("pi", "e", "i", "inf")
-    if isinstance(node, Call) and node.name == "*":
+    if isinstance(node, Call) and node.name == "*" and len(node.args) == 2:
         head, rest = node.args
         if isinstance(head, Call) and head.name == "^":  # the inverse of f
             head = head.args[0]

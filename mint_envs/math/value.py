@@ -15,6 +15,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from mpmath import MPContext
+
 from .limits import MAX_BITS, MAX_WORK, Unreadable
 from .tree import Call, Node, Num, Sym
 
@@ -33,8 +35,6 @@ def context() -> Any:
     """Return this thread's mpmath context; contexts change their precision while they work."""
     found = getattr(_local, "context", None)
     if found is None:
-        from mpmath import MPContext
-
         found = _local.context = MPContext()
         found.dps = _DIGITS
         found.tolerance = found.mpf(10) ** -60
@@ -201,6 +201,18 @@ def _multiply(left: Value, right: Value) -> Value:
     return _inexact(left) * _inexact(right)
 
 
+def _folded(operation: Callable[[Value, Value], Value]) -> Callable[..., Value]:
+    """``operation`` over many values, within the limits at every step."""
+
+    def apply(*values: Value) -> Value:
+        total = values[0]
+        for value in values[1:]:
+            total = _checked(operation(total, value))
+        return total
+
+    return apply
+
+
 def _divide(left: Value, right: Value) -> Value:
     if right == 0:
         raise Unreadable("division by zero")
@@ -325,12 +337,13 @@ def _binomial(above: Value, below: Value) -> Value:
         raise Unreadable("a binomial that is too large")
     if not isinstance(above, Fraction) or above.numerator.bit_length() > 60:
         raise Unreadable("a binomial that is too large")
-    count = int(below)
-    if above.denominator == 1 and 0 <= above - below < below:
-        count = int(above - below)
+    if above.denominator == 1 and above >= 0:
+        return Fraction(math.comb(int(above), int(below)))
     result = Fraction(1)
-    for step in range(count):
+    for step in range(min(int(below), 60)):
         result = _checked(result * (above - step) / (step + 1))
+    if below > 60:
+        raise Unreadable("a binomial that is too large")
     return result
 
 
@@ -367,8 +380,8 @@ def _function(name: str, zeros: tuple[int, ...] = ()) -> Callable[[Value], Value
 
 
 _OPERATIONS: dict[str, Callable[..., Value]] = {
-    "+": _add,
-    "*": _multiply,
+    "+": _folded(_add),
+    "*": _folded(_multiply),
     "/": _divide,
     "^": _power,
     "root": _root,
