@@ -212,6 +212,8 @@ class Atoms(ABC):
         if self.text in ("\\over", "\\choose"):
             name = "/" if self.next() == "\\over" else "binom"
             node = Call(name, (node, self.sum()))
+        if self.text == ",":  # plain text writes a set in bare braces
+            node = Group("set", (node, *self.listing()))
         self.expect("}")
         self.bars = outside
         return node

@@ -22,7 +22,8 @@ _SENTENCE_END = re.compile(
     r"(?<![.])(?<!\bi)(?<!\be)(?<!i\.e)(?<!e\.g)(?<!approx)[.!?](?!\.)(?=[\s*\"')\]]|$)|[。！？]|\n"
 )
 _COPULA = re.compile(
-    r"\b(?:is|are|was|were|be|equals?|totals?|gives?|gets?|makes?|has|have|had|leaves?|costs?|takes?|"
+    r"(?<!\bto )\b(?:is|are|was|were|be|equals?|totals?|gives?|gets?|makes?|has|have|had|leaves?|"
+    r"costs?|takes?|"
     r"becomes?|yields?|earns?|needs?|spends?|pays?|paid|saves?|sold|sells?|received?|contains?|"
     r"left with)\b"
     r"(?:\s+(?:exactly|only|just|about|approximately|equal to|a total of|now|also|therefore|thus|"
@@ -33,6 +34,9 @@ _CONNECTIVE = re.compile(
     r"\b(?:so|therefore|thus|hence|consequently|giving|making|meaning|leaving|which gives|which is|"
     r"we get|we have|we find|in total)\b,?|所以|因此|故|[,，;；]\s*",
     re.IGNORECASE,
+)
+_THEREFORE = re.compile(
+    r"\b(?:so|therefore|thus|hence|altogether|in total)\b|所以|因此|故", re.IGNORECASE
 )
 _REASON = re.compile(
     r"[,;]?\s+(?:because|since|as|which|who|so|where|given|after|when|whenever|but|per the|by the|"
@@ -153,11 +157,38 @@ def answer_of(said: str) -> str:
 def stated(said: str) -> str:
     """The one value that a sentence states, with its unit; ``""`` if that is not clear."""
     pieces = _from_general_to_special(said)
+    if _repeats(said):
+        pieces = pieces[:1]
+    result = "" if _only_value(said) else _computed(said)
+    if result:
+        return result
     for piece in pieces:
         answer = _only_value(piece)
         if answer:
             return answer
-    return _first_value(said, pieces[-1]) if len(pieces) > 1 else ""
+    return _first_value(pieces[-1]) if len(pieces) > 1 else ""
+
+
+def _repeats(said: str) -> bool:
+    """Whether the last verb is said of several numbers, after the last "so" if there is one.
+
+    "A has 3 and B has 5" and "could be 5, could be 6" single out neither.
+    """
+    start = max((m.end() for m in _THEREFORE.finditer(said)), default=0)
+    told: dict[str, set[str]] = {}
+    for verb in _COPULA.finditer(said, start):
+        number = _NUMBER.match(said, verb.end() + said.startswith(" ", verb.end()))
+        if number and verb.group() != "=":
+            told.setdefault(verb.group().lower(), set()).add(number.group().strip())
+    return any(len(numbers) > 1 for numbers in told.values())
+
+
+def _computed(said: str) -> str:
+    """The number after the last ``=`` of a computation: "5 * 2 = 10 spoons for 80 people"."""
+    before, sign, after = said.rpartition("=")
+    if not sign or re.search(r"[,;，]|\band\b", before.rpartition("=")[2] if "=" in before else ""):
+        return ""
+    return _first_value(after)
 
 
 def _only_value(piece: str) -> str:
@@ -195,21 +226,13 @@ def _is_list(piece: str) -> bool:
     return len(parts) > 1 and all(_NUMBER.fullmatch(part.strip()) for part in parts)
 
 
-def _first_value(said: str, piece: str) -> str:
+def _first_value(piece: str) -> str:
     """The number right after the last verb, if all later ones are beside the point.
 
-    "She needs 15 more to reach 50": what comes after a preposition is no second answer. A verb
-    that is said of several numbers ("A has 3 and B has 5") singles out none.
+    "She needs 15 more to reach 50": what comes after a preposition is no second answer.
     """
     number = _NUMBER.match(piece.lstrip())
     if not number or _MATH.search(piece):
-        return ""
-    direct = [
-        m
-        for m in _COPULA.finditer(said)
-        if _NUMBER.match(said, m.end() + (said[m.end() :][:1] == " "))
-    ]
-    if len([m for m in direct if m.group() != "="]) > 1:
         return ""
     at, rest = number.end(), piece.lstrip()
     for later in _NUMBER.finditer(rest, at):
