@@ -139,9 +139,18 @@ class Atoms(ABC):
         digits = self.next()
         if braced:
             self.expect("}")
+        digits += self.last_dotted()
         if not digits.isdecimal():
             raise Unreadable("a bar over no digits")
         return Num(value + Fraction(int(digits), (10 ** len(digits) - 1) * 10**places))
+
+    def last_dotted(self) -> str:
+        """The rest of a period that is marked by dots on its ends: ``0.\\dot{1}4285\\dot{7}``."""
+        between = self.text if self.kind == "n" else ""
+        if (self.ahead(1) if between else self.text) != "\\overline":
+            return ""
+        self.here += bool(between) + 1
+        return between + (self.braced() if self.text == "{" else self.next())
 
     def name(self) -> Node:
         name = self.next()
@@ -408,6 +417,7 @@ _RULES: dict[str, Callable[[Atoms], Node]] = {
     "\\triangle": Atoms.label,
     "\\det": Atoms.label,
     "\\overline": Atoms.label,
+    "\\overrightarrow": Atoms.label,
     "\\vec": lambda atoms: atoms.after().argument(),
     "\\hat": lambda atoms: atoms.after().argument(),
     "\\emptyset": lambda atoms: Group("set", ()) if atoms.next() else Sym(""),

@@ -90,7 +90,7 @@ def _graded(gold: str, found: Found, format_credit: float, set_credit: bool, sym
     score = float(verdict == "equal")
     if not score and set_credit and not found.rivals:
         score = _shared(gold, found)
-    if not score and not found.rivals and verdict == "different" and _well_formed(found):
+    if not score and format_credit and verdict == "different" and _well_formed(found):
         score = format_credit
     return _reward(score, verdict, found.answer, found.where, tier, reason)
 
@@ -105,8 +105,11 @@ def judge(gold: str, answer: str, prose: bool = False, sympy: bool = False) -> t
     if given == wanted and given:
         return "equal", "text", ""
     number = plain_number(given)
-    if value is not None and number is not None and value == number:
-        return "equal", "number", ""
+    if value is not None and number is not None:
+        if value == number:
+            return "equal", "number", ""
+        if "." not in wanted and "." not in given:  # else one may be the other, rounded
+            return "different", "number", "a different number"
     doubt = f"the right answer: {tree}" if isinstance(tree, str) else _doubt(tree, given, prose)
     if doubt is None or ("," in given and _listed(wanted) == _listed(given)):
         return "equal", "tree", ""
@@ -173,7 +176,7 @@ def _listed(text: str) -> str:
 
 
 def _well_formed(found: Found) -> bool:
-    if found.where not in ("box", "hashes", "tag", "marker"):
+    if found.rivals or found.where not in ("box", "hashes", "tag", "marker"):
         return False
     try:
         parse(clean(found.answer), found.is_prose)

@@ -71,6 +71,7 @@ _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ"
 _LOWERED = "₀₁₂₃₄₅₆₇₈₉"
 _RUNS = re.compile(f"[{_RAISED}²³]+|[{_LOWERED}]+")
 _PLAIN = str.maketrans(_RAISED + "²³" + _LOWERED, "0123456789+-n23" + "0123456789")
+_CIRCLED = re.compile("[\u2460-\u2473]")  # 1 to 20 in circles: the parts of a question
 _VULGAR = re.compile("(\\d?)([½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])")
 
 _SIZING = re.compile(
@@ -122,6 +123,7 @@ def _ascii(text: str) -> str:
         unicodedata.normalize("NFKC", c) if c >= "\uff00" or "𝐀" <= c <= "𝟿" else c for c in text
     )
     text = _VULGAR.sub(_vulgar, text)
+    text = _CIRCLED.sub(lambda match: f"({ord(match.group()) - 0x245F}),", text)
     text = _RUNS.sub(_run, text)
     return text.translate(_UNICODE)
 

@@ -53,7 +53,7 @@ _NUMBER_SETS = tuple(map(Sym, ("reals", "integers", "naturals", "rationals", "co
 _ONE = Num(Fraction(1))
 _REMAINDERS = frozenset(("R", "r", "remainder", "余"))
 _STARTS = frozenset(
-    ("(", "{", "|", "[", "\\frac", "\\binom", "\\overline", "pi", "infty", "\\lfloor", "\\lceil")
+    r"( { | [ \frac \binom \overline \overrightarrow \vec \hat pi infty \lfloor \lceil".split()
 )
 
 
@@ -192,7 +192,7 @@ class Parser(Atoms):
         if self.text == "\\in":
             self.here += 1
             return self.relation()
-        if self.text == "\\mid" and self.in_set:
+        if self.text in ("\\mid", "|") and self.in_set:
             return self.builder(sides[0])
         return sides[0]
 
@@ -315,11 +315,15 @@ class Parser(Atoms):
         """Whether the next token begins a factor that is multiplied without a sign."""
         if self.kind == "m":
             if self.text == "|":
-                return not self.bars
+                return not self.bars and not self.after_set_variable()
             return self.text in _STARTS or self.is_function() or self.text in ("\\sqrt",)
         if self.text in _REMAINDERS and self.ahead(1).isdigit():
             return False
         return self.kind in ("n", "v")
+
+    def after_set_variable(self) -> bool:
+        """Whether a bar here means "such that": ``\\{x | x > 1\\}``."""
+        return self.in_set and self.here > 1 and self.texts[self.here - 2] == "\\{"
 
     def juxtaposed(self, node: Node) -> list[Node]:
         """``2x``, ``3(x+1)``: two factors; a mixed number, ``3 1/2`` or ``3\\frac12``: one."""
