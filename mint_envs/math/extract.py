@@ -59,7 +59,8 @@ _MARKER = re.compile(
     r"(?:therefore|thus|then|simply|just|now|equal to)?|[:：=]|(?=\s*[*_]*[ \t]*\n))"
     r"|^[ \t*_]*(?:A|Ans|Result|Solution set)[ \t*_]*[:：]"
     r"|\b(?:correct|right|best)\s+(?:choice|option)\s+is\b|\bchoice is\b|\boption is\b"
-    r"|(?:最终)?(?:答案|结果)[*_\s]*(?:应该)?(?:应?是|应?为|[:：])|答[:：]"
+    r"|\b(?:choose|pick|select|go with)\b(?=\s+(?:option|choice|answer)?\s*\(?[A-J]\b)"
+    r"|(?:最终)?(?:答案|结果)[*_\s]*(?:应该)?(?:应?是|应?为|应?选|[:：])|答[:：]"
     r"|(?:故|应|因此|所以)选(?:择)?[:：]?)"
     r"[ \t]*[:：]?",
     re.IGNORECASE | re.MULTILINE,
@@ -80,7 +81,7 @@ _UNSURE = re.compile(
     re.IGNORECASE,
 )
 _OR_ELSE = re.compile(
-    r"[\s$.,)\]\\]{0,6}\b(?:or|/)\s+(?:maybe|possibly|perhaps|it (?:could|might|may) be|else)?\s*"
+    r"[^\d\n.]{0,30}\bor\s+(?:maybe|possibly|perhaps|it (?:could|might|may) be|else)?\s*"
     r"(-?\\?[$\d][^\s,;]{0,40})",
     re.IGNORECASE,
 )
@@ -325,8 +326,8 @@ def _whole(text: str) -> Found | None:
     text = text.strip()
     if "\n" in text or len(text) > 400:
         return None
-    said = prose.without_reason(text)
-    if said != text and not prose.has_value(said):
+    said = prose.without_reason(prose.without_lead(text))
+    if text.endswith("?") or (prose.has_value(text) and not prose.has_value(said)):
         return None
     return Found(_bare(said), "whole") if prose.is_bare(said) else None
 

@@ -92,6 +92,9 @@ _ARROW = re.compile(r"\\(?:implies|Longrightarrow|Rightarrow|therefore)(?![A-Za-
 _CURRENCY = re.compile(r"^(-?)\s*\$\s*(-?[\d.,]+(?:\s?[A-Za-z]+)*)$")
 _LEAD = re.compile(r"^\s*\\text\w*\{\s*(?:the )?(?:final )?answer(?: is)?\s*:?\s*\}", re.IGNORECASE)
 _ENDLESS = re.compile(r"(-?\d*\.\d*?)(\d{1,3}?)\2{2,}(?:\d{0,2})\s*(?:\.{2,}|\\[lc]?dots)")
+_APPROXIMATELY = re.compile(r"^\s*(?:\\approx|\\sim(?![A-Za-z])|≈|∴|=)\s*")
+_SPOKEN_SIGN = re.compile(r"^(?:minus|negative)\s+(?=[\d.])", re.IGNORECASE)
+_OUT_OF = re.compile(r"^(\d{1,9})\s+(?:out of|in)\s+(\d{1,9})$")
 _MODULO = re.compile(r"\(\s*(?:\\?mod|\\text\{\s*mod\s*\}|\\bmod)\s*(\w+)\s*\)")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?", re.ASCII)
 _FRACTION = re.compile(
@@ -106,6 +109,8 @@ def clean(text: str) -> str:
     text = text.strip()
     if not text.isascii():
         text = _ascii(text)
+    text = _SPOKEN_SIGN.sub("-", _APPROXIMATELY.sub("", text))
+    text = _OUT_OF.sub(r"\1/\2", text)
     text = text.strip("`").replace("**", "" if text.startswith("**") else "**")
     if "\\" in text or "~" in text or "{" in text:
         text = _latex(text)

@@ -405,8 +405,9 @@ class Parser(Atoms):
         if self.text == "{" and self.ahead(1) == "\\circ" and self.ahead(2) == "}":
             self.here += 3
             return Call("deg", (node,))
-        exponent = self.argument()
-        return Call("^", (node, exponent))
+        if self.kind == "n":  # "2^10" is written for 2^{10}, whatever LaTeX would make of it
+            return Call("^", (node, self.number()))
+        return Call("^", (node, self.argument()))
 
     def factorial(self, node: Node) -> Node:
         count = 0

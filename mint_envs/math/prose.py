@@ -15,8 +15,9 @@ _MATH = re.compile(
     re.DOTALL,
 )
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9.\\^_{])(?:[-−–+]\s?(?=[$€£¥.\d]))?(?:\\?\$|€|£|¥)?\s?(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
-    r"(?:\s?/\s?\d+|\s\d+/\d+)?(?:\s?\\?%|\s?°)?(?![A-Za-z]*\d)"
+    r"(?<![A-Za-z0-9.\\^_{])(?:\d{1,2}:\d\d(?!\d)(?:\s?[ap]\.?m\b\.?)?"
+    r"|(?:[-−–+]\s?(?=[$€£¥.\d]))?(?:\\?\$|€|£|¥)?\s?(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
+    r"(?:\s?/\s?\d+|\s\d+/\d+)?(?:\s?\\?%|\s?°)?)(?![A-Za-z]*\d|[π√^])"
 )
 _SENTENCE_END = re.compile(
     r"(?<![.])(?<!\bi)(?<!\be)(?<!i\.e)(?<!e\.g)(?<!approx)[.!?](?!\.)(?=[\s*\"')\]]|$)|[。！？]|\n"
@@ -40,15 +41,31 @@ _THEREFORE = re.compile(
 )
 _REASON = re.compile(
     r"[,;]?\s+(?:because|since|as|which|who|so|where|given|after|when|whenever|but|per the|by the|"
-    r"based on|due to)\s.*|\s+\((?=[A-Za-z]{2,}\s|i\.e|e\.g|≈|approx).*|[，,](?:因为|由于).*",
+    r"based on|due to|or so|not|rather than|instead of)\b.*"
+    r"|\s+\((?=[A-Za-z]{2,}|≈|π|about).*|[，,](?:因为|由于).*",
     re.DOTALL,
 )
+_SUBORDINATE = re.compile(
+    r"[,;]\s*(?:(?:where|when|attained|achieved|occurring|reached|with equality|for all)\b"
+    r"|(?:at|for|if|with)\s+[$\\(]*[a-z]\s*[=<>≤≥\\]).*"
+    r"|,?\s(?:not|rather than|instead of)\s(?=\S+[.!]?$).*"
+    r"|\s+\((?=[A-Za-z]{2,}|≈|π|about).*|[，,]\s*(?:此时|其中|当).*",
+    re.DOTALL,
+)
+_DENIED = re.compile(  # right before a value
+    r"(?:\bnot|n't|\b(?:greater|less|more|fewer|larger|smaller|bigger) than|\bat (?:least|most)"
+    r"|\bbetween|\bcannot|不是|不等于|至少|至多|大于|小于)\s*(?:be|equal to|equal)?\s*"
+    r"(?=[-−$\\(]*[\d.√])",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"\bnot\b|n't\b|\b(?:neither|cannot)\b", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _COMMAND = re.compile(r"\\[A-Za-z]+(?:\{[A-Za-z0-9 ]*\})?")
 _LEAD = re.compile(
     r"(?:(?:therefore|thus|so|hence|simply|just|now|that|option|choice|likely|definitely|"
-    r"approximately|about|exactly|equal to|given by|indeed)\b[\s,:]*|[:：=*_\s≈~>-](?!\d|\.\d))+",
+    r"approximately|about|exactly|equal to|given by|indeed|finally|consequently)\b[\s,:]*"
+    r"|[:：=*_#\s≈~>∴](?!\.\d)|-(?![\d.$\\(]))+",
     re.IGNORECASE,
 )
 _MORE = re.compile(r"\s*(?:,|and|or|和|或|;)\s*(?:and|or)?\s*(?=[-$\\\d(])")
@@ -60,6 +77,13 @@ _TAIL = re.compile(
 _BESIDE = re.compile(
     r"\b(?:to|for|in|of|over|per|from|after|with|by|at|on|within|during|every|each|the|than|when)\b|/"
 )
+_ENUMERATOR = re.compile(
+    r"^\s*[-*•]*\s*(?:\d{1,2}[.)](?=\s)|\*{0,2}step\s+\d+\W{0,4})\s*", re.IGNORECASE
+)
+_VERDICT_WORD = re.compile(
+    r"(?:yes|no|true|false|even|odd|neither|both|none|impossible|infinite|convergent|divergent|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|[A-Z][a-z]+)",
+)
 _ASIDE = re.compile(
     r"^\W*(?:check|verif|note|let me know|hope|double-check|i hope|feel free|验证|检验|注)",
     re.IGNORECASE,
@@ -70,6 +94,11 @@ _SYMBOL = re.compile(r"[\\^√≈π²³]")
 _EXPRESSION = re.compile(
     r"(?<![^\s])(?:\\[A-Za-z]+|(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[^A-Za-z\u4e00-\u9fff])+$"
 )
+_EXPRESSION_FIRST = re.compile(
+    r"\s*(?:\\[A-Za-z]+|(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[^A-Za-z\u4e00-\u9fff])+(?=\s|$)"
+)
+_CLOSED = re.compile(rf"{_MATH.pattern}|\([^()]{{1,80}}\)|\[[^][]{{1,80}}\]", re.DOTALL)
+_VALUE = re.compile(rf"{_MATH.pattern}|{_NUMBER.pattern}", re.DOTALL)
 _GLUED = frozenset("and or sin cos tan log ln sqrt pi cm km kg mph".split())
 _SUM = re.compile(r"\s*-?[\d.,]+(?:\s*[-+*×·/÷−]\s*-?[\d.,]+)+\s*")
 
@@ -87,6 +116,12 @@ def is_sum(text: str) -> bool:
 def without_reason(said: str) -> str:
     """``said`` up to "because", "which is" and the like."""
     return _REASON.sub("", said)
+
+
+def without_lead(said: str) -> str:
+    """``said`` without "So," and "Therefore" and signs that begin it."""
+    lead = _LEAD.match(said)
+    return said[lead.end() :] if lead else said
 
 
 def is_bare(text: str) -> bool:
@@ -146,27 +181,96 @@ def inside(formula: re.Match[str]) -> str:
 def answer_of(said: str) -> str:
     """The answer that a short statement gives: ``said`` itself, or the one value in it."""
     said = said.strip()
-    said = said if said.endswith("..") else said.rstrip(".。")
-    said = _LEAD.sub("", said, count=1) if _LEAD.match(said) else said
+    said = without_lead(said if said.endswith("..") else said.rstrip(".。"))
+    denied = _DENIED.match(said)
     said = without_reason(said.strip()).strip().strip("*_\"'` ").strip()
-    if is_bare(said) or not has_value(said):
-        return said
+    if denied or is_bare(said) or not has_value(said):
+        return "" if denied else said
     return stated(said)
 
 
 def stated(said: str) -> str:
     """The one value that a sentence states, with its unit; ``""`` if that is not clear."""
-    pieces = _from_general_to_special(said)
-    if _repeats(said):
-        pieces = pieces[:1]
-    result = "" if _only_value(said) else _computed(said)
-    if result:
-        return result
-    for piece in pieces:
-        answer = _only_value(piece)
-        if answer:
-            return answer
-    return _first_value(pieces[-1]) if len(pieces) > 1 else ""
+    said = _SUBORDINATE.sub("", said)
+    if _DENIED.search(said):
+        return ""
+    pieces = [said] if _repeats(said) else _from_general_to_special(said)
+    answer = _only_value(said) or _computed(said)
+    for piece in pieces[1:]:
+        answer = answer or _only_value(piece)
+    return answer or (_first_value(pieces[-1]) if len(pieces) > 1 else "")
+
+
+def _only_value(piece: str) -> str:
+    """The only formula, expression, list or number of ``piece``."""
+    formulas = list(_MATH.finditer(piece))
+    numbers = list(_NUMBER.finditer(_MATH.sub(" ", piece)))
+    if formulas:
+        return "" if numbers else _formulas(piece, formulas)
+    bare = piece.strip().rstrip("。.")
+    if (len(numbers) != 1 and _is_list(bare)) or _is_expression(bare):
+        return bare
+    if _SYMBOL.search(piece):
+        return _expression(bare)
+    if len({n.group().strip().replace(",", "") for n in numbers}) == 1:
+        if re.search(r"[<>≤≥]\s*$", piece[: numbers[-1].start()]):
+            return ""  # a bound of a relation is not its value
+        return _with_tail(piece, numbers[-1])
+    return ""
+
+
+def _formulas(piece: str, formulas: list[re.Match[str]]) -> str:
+    """The one formula, with its unit; or several with nothing but "and" between them."""
+    said = list(dict.fromkeys(map(inside, formulas)))
+    if len(said) == 1:
+        tail = _TAIL.match(piece, formulas[-1].end())
+        return said[0] + (tail.group() if tail else "")
+    between = _MATH.sub("|", piece.strip().rstrip("。."))
+    return (
+        ", ".join(said)
+        if re.fullmatch(r"\|(?:\s*(?:,|and|or|和|或|,\s*and)\s*\|)+", between)
+        else ""
+    )
+
+
+def _is_expression(bare: str) -> bool:
+    """``(2, 3)``, ``x ≤ 3``, ``3x - 2``: signs and single letters, and no words."""
+    words = _WORD.findall(_COMMAND.sub(" ", bare))
+    if not re.search(r"[-+*^=<>≤≥()\[\]√π]|\d[a-z]", bare) or not has_value(bare):
+        return False
+    return is_bare(bare) and all(word in _GLUED for word in words) and not _HAN.search(bare)
+
+
+def _expression(bare: str) -> str:
+    """``√2 ≈ 1.414`` of "length √2 ≈ 1.414", ``16π`` of "16π square inches"."""
+    end = _EXPRESSION.search(bare[-200:])
+    if end and _SYMBOL.search(end.group()):
+        return end.group().strip()
+    start = _EXPRESSION_FIRST.match(bare[:200])
+    rest = bare[start.end() :] if start else ""
+    short = len(rest.split()) <= 3 and not has_value(rest) and not _COPULA.search(rest)
+    return start.group().strip() if start and short and _SYMBOL.search(start.group()) else ""
+
+
+def _computed(said: str) -> str:
+    """The number after the last ``=`` of a computation: "5 * 2 = 10 spoons for 80 people"."""
+    before, sign, after = said.rpartition("=")
+    if not sign or _MATH.search(said):
+        return ""
+    if re.search(r"[,;，]|\band\b", before.rpartition("=")[2] if "=" in before else ""):
+        return ""
+    return _only_value(after) or _first_value(after)
+
+
+def _with_tail(piece: str, number: re.Match[str]) -> str:
+    tail = _TAIL.match(piece, number.end())
+    return number.group().strip().rstrip(",") + (tail.group() if tail else "")
+
+
+def _is_list(piece: str) -> bool:
+    """Whether ``piece`` is numbers joined by commas and "and", and nothing more."""
+    parts = _LIST.split(piece.strip().rstrip("."))
+    return len(parts) > 1 and all(_NUMBER.fullmatch(part.strip()) for part in parts)
 
 
 def _repeats(said: str) -> bool:
@@ -183,74 +287,32 @@ def _repeats(said: str) -> bool:
     return any(len(numbers) > 1 for numbers in told.values())
 
 
-def _computed(said: str) -> str:
-    """The number after the last ``=`` of a computation: "5 * 2 = 10 spoons for 80 people"."""
-    before, sign, after = said.rpartition("=")
-    if not sign or re.search(r"[,;，]|\band\b", before.rpartition("=")[2] if "=" in before else ""):
-        return ""
-    return _first_value(after)
-
-
-def _only_value(piece: str) -> str:
-    """The only formula, expression, list or number of ``piece``."""
-    formulas = list(_MATH.finditer(piece))
-    numbers = list(_NUMBER.finditer(_MATH.sub(" ", piece)))
-    if len({inside(f) for f in formulas}) == 1 and not numbers:
-        tail = _TAIL.match(piece, formulas[-1].end())
-        return inside(formulas[-1]) + (tail.group() if tail else "")
-    if formulas:
-        return ""
-    if len(numbers) != 1 and _is_list(piece):
-        return piece.strip()
-    if _SYMBOL.search(piece):
-        return _expression(piece)
-    if len({n.group().strip().replace(",", "") for n in numbers}) == 1:
-        return _with_tail(piece, numbers[-1])
-    return ""
-
-
-def _expression(piece: str) -> str:
-    """The expression in signs that ends ``piece``: ``√2 ≈ 1.414`` of "length √2 ≈ 1.414"."""
-    end = _EXPRESSION.search(piece.strip().rstrip("。.")[-200:])
-    return end.group().strip() if end and _SYMBOL.search(end.group()) else ""
-
-
-def _with_tail(piece: str, number: re.Match[str]) -> str:
-    tail = _TAIL.match(piece, number.end())
-    return number.group().strip().rstrip(",") + (tail.group() if tail else "")
-
-
-def _is_list(piece: str) -> bool:
-    """Whether ``piece`` is numbers joined by commas and "and", and nothing more."""
-    parts = _LIST.split(piece.strip().rstrip("."))
-    return len(parts) > 1 and all(_NUMBER.fullmatch(part.strip()) for part in parts)
-
-
 def _first_value(piece: str) -> str:
-    """The number right after the last verb, if all later ones are beside the point.
+    """The number or formula right after the last verb, if later ones are beside the point.
 
     "She needs 15 more to reach 50": what comes after a preposition is no second answer.
     """
-    number = _NUMBER.match(piece.lstrip())
-    if not number or _MATH.search(piece):
+    rest = piece.lstrip()
+    value = _MATH.match(rest) or _NUMBER.match(rest)
+    if not value:
         return ""
-    at, rest = number.end(), piece.lstrip()
-    for later in _NUMBER.finditer(rest, at):
+    at = value.end()
+    for later in _VALUE.finditer(rest, at):
         if not _BESIDE.search(rest, at, later.start()):
             return ""
         at = later.end()
-    return number.group().strip().rstrip(",")
+    return inside(value) if value.re is _MATH else value.group().strip().rstrip(",")
 
 
 def _from_general_to_special(said: str) -> list[str]:
     """The sentence, then what follows its last connective, then its last copula."""
-    spans = [m.span() for m in _MATH.finditer(said)]
+    closed = [m.span() for m in _CLOSED.finditer(said)]
     starts = {0}
     for pattern in (_CONNECTIVE, _COPULA):
         ends = [
             m.end()
             for m in pattern.finditer(said)
-            if has_value(said[m.end() :]) and not any(a <= m.start() < b for a, b in spans)
+            if has_value(said[m.end() :]) and not any(a <= m.start() < b for a, b in closed)
         ]
         starts.update(ends[-1:])
     return [said[start:] for start in sorted(starts)]
@@ -261,17 +323,30 @@ def conclusion(text: str) -> str:
     display = _last_display(text)
     if display:
         return display
-    lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
-    for line in reversed(lines[-6:]):
-        if not has_value(line) or _ASIDE.match(line):
-            continue
-        told = [
-            part
-            for part in _sentences(line[-_LONGEST:])
-            if has_value(part) and not _ASIDE.match(part)
-        ]
-        return "" if not told or is_sum(told[-1]) else stated(told[-1].strip("*_ "))
+    lines = [line.strip() for line in text.strip().split("\n") if line.strip()][-6:]
+    for line in reversed(lines):
+        line = _ENUMERATOR.sub("", line, count=1)[-_LONGEST:]
+        told = [part for part in _sentences(line) if not _ASIDE.match(part)]
+        if line.endswith(("?", "？")):  # a question states nothing
+            told = told[:-1]
+        if told and (word := _verdict_word(told[-1])):
+            return word
+        told = [part for part in told if has_value(part)]
+        if told:
+            return "" if is_sum(told[-1]) else stated(without_lead(told[-1].strip("*_ ")))
     return ""
+
+
+def _verdict_word(said: str) -> str:
+    """``true`` of "So the statement is true", ``Yes`` of "Yes, they are congruent"."""
+    if has_value(said) or _NOT.search(said):
+        return ""
+    first = re.match(r"(?:Yes|No|True|False)\b(?=[,.;:!]|$)", said)
+    if first:
+        return first.group()
+    last = list(_COPULA.finditer(said))
+    word = re.sub(r"^\s*(?:an?|the|on)?\s*", "", said[last[-1].end() :]) if last else ""
+    return word if _VERDICT_WORD.fullmatch(word) else ""
 
 
 def _last_display(text: str) -> str:

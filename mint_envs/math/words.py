@@ -118,6 +118,9 @@ def multiple(word: str) -> int | None:
 
 def counted(text: str) -> int | None:
     """Return the number that ``text`` spells, 0 to 99 (``"twenty-one"``, ``"十二"``); or None."""
+    sign, _, size = text.partition(" ")
+    if sign in ("minus", "negative") and (value := counted(size)) is not None:
+        return -value
     if text in _COUNTED:
         return _COUNTED[text]
     first, _, second = text.replace("-", " ").partition(" ")
