@@ -19,9 +19,10 @@ def rows(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(
-    "row", rows("math_cases.jsonl") + rows("math_told.jsonl"), ids=lambda row: row["id"]
-)
+CASES = [row for name in ("cases", "forms", "told") for row in rows(f"math_{name}.jsonl")]
+
+
+@pytest.mark.parametrize("row", CASES, ids=lambda row: row["id"])
 def test_case(row: dict[str, Any]) -> None:
     reward = grade(row["gold"], row["response"], sympy=False)
     assert (reward.score == 1) == row["verdict"], dict(reward.metadata)

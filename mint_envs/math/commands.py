@@ -55,6 +55,12 @@ class Atoms(ABC):
         self.here += 1
         return text
 
+    def skip(self, mark: str) -> bool:
+        """Pass over ``mark`` if it is next; return whether it was."""
+        found = self.text == mark and self.kind == "m"
+        self.here += found
+        return found
+
     def expect(self, *wanted: str) -> str:
         if self.text not in wanted or self.kind != "m":
             raise Unreadable(f"{self.text or 'end'!r} where {wanted[0]!r} was expected")
@@ -177,6 +183,7 @@ class Atoms(ABC):
 
     @staticmethod
     def base_of(text: str) -> int | None:
+        text = text.strip("()")
         base = int(text) if text.isdecimal() and len(text) < 3 else counted(text.lower())
         return base if base is not None and 2 <= base <= 36 else None
 

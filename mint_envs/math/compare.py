@@ -26,7 +26,7 @@ from .tree import (
     Text,
     negative,
 )
-from .units import LETTERS, canonical, compatible
+from .units import LETTERS, canonical, compatible, measures
 from .value import Evaluator, Value, agree, is_real
 from .words import counted
 
@@ -141,15 +141,12 @@ class Comparer:
 
     def _set_and_other(self, a: Node, b: Node) -> bool | None:
         assert isinstance(a, Group)
-        if isinstance(b, Relation) and (named := relations.same_as_relation(self, b, a)):
-            return named
         if isinstance(b, Group) and b.kind == "tuple":
-            ordered = relations.in_order_of_names(a.items)
-            if ordered is not None:
-                return self.same_all(ordered, b.items)
-            return len(self.members(a)) == 1 and self.same(self.members(a)[0], b)
-        if isinstance(b, Group) and b.kind == "union":
-            return self.same_any_order([relations.as_region(item) for item in a.items], b.items)
+            return self._set_and_tuple(a, b)
+        if isinstance(b, Relation | Interval) or (isinstance(b, Group) and b.kind == "union"):
+            found = self._set_and_region(a, b)
+            if found is not None:
+                return found
         if isinstance(b, Text) and not a.items:
             return b.words in ("no solution", "none", "empty set", "no real solution")
         members, others = self.members(a), self.members(Group("set", (b,)))
@@ -158,6 +155,24 @@ class Comparer:
         if a.kind == "list" and len(members) == len(others) == 1:
             return self.same(members[0], others[0])
         return self.same_any_order(members, others)
+
+    def _set_and_tuple(self, a: Group, b: Group) -> bool:
+        """``x = 1, y = 2`` is ``(1, 2)``."""
+        ordered = relations.in_order_of_names(a.items)
+        if ordered is not None:
+            return self.same_all(ordered, b.items)
+        members = self.members(a)
+        return len(members) == 1 and self.same(members[0], b)
+
+    def _set_and_region(self, a: Group, b: Node) -> bool | None:
+        """``x < 1 or x > 2``, ``x > 1 and x < 2`` beside intervals and inequalities."""
+        if isinstance(b, Group):
+            return self.same_any_order([relations.as_region(item) for item in a.items], b.items)
+        region = relations.as_region(b)
+        if isinstance(region, Interval):
+            both = relations.both_bounds(a.items)
+            return None if both is None else self.same(both, region)
+        return (isinstance(b, Relation) and bool(relations.same_as_relation(self, b, a))) or None
 
     def members(self, group: Group) -> list[Node]:
         """The different members of a set or list; ``\\pm`` stands for two."""
@@ -196,7 +211,7 @@ class Comparer:
     def _same_quantity(self, a: Quantity, b: Quantity) -> bool:
         factor = compatible(a.unit, b.unit)
         if factor is None:
-            if not (_measures(a.unit) and _measures(b.unit)) and self.same(a.value, b.value):
+            if not (measures(a.unit) and measures(b.unit)) and self.same(a.value, b.value):
                 self.doubt = f"the units {a.unit!r} and {b.unit!r}"
             return False
         value = a.value if factor == 1 else Call("*", (a.value, Num(factor)))
@@ -362,13 +377,6 @@ def _as_float(number: Fraction, like: Value) -> Value:
 
 def _below_one(node: Node) -> bool:
     return isinstance(node, Num) and abs(node.value) <= 1
-
-
-def _measures(unit: str) -> bool:
-    return compatible(unit, "no such noun") is None and all(
-        compatible(word.lstrip("/").partition("^")[0], "meter") is not None or True
-        for word in unit.split()
-    )
 
 
 def _clock(ratio: Group) -> tuple[int, ...]:

@@ -41,7 +41,7 @@ _NEXT_QUESTION = re.compile(
 _BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])\s*(\{)?|\\.|[{}]", re.DOTALL)
 _BOXES = ("\\boxed", "\\fbox")
 _BOX_LIMIT = 40  # boxes from the end that are looked at
-_BRACE_LIMIT = 20_000
+_BRACE_LIMIT = 10_000
 _GLUE = re.compile(
     r"(?:\s|[$,;.&{}()]|\\(?:text|mathrm|quad|qquad|[,;:! ()\[\]])|(?:and|or|or possibly|和|或)\b)*"
 )

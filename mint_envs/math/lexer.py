@@ -157,6 +157,8 @@ def _mark(piece: str) -> Token:
 def _inner(inner: str, piece: str) -> list[Token]:
     """Tokens of ``\\text{inner}``: a variable, a number, a separator, or words."""
     inner = inner.strip()
+    if inner.startswith("(base"):
+        inner = inner.strip("()")
     if inner in ("R", "Z", "N", "Q", "C") and piece.startswith("\\mathb"):
         return [("m", f"\\{inner}")]
     if len(inner) == 1 and inner.isascii() and inner.isalpha() and inner not in LETTERS:

@@ -90,11 +90,16 @@ _NAMES = re.compile(r"\\([dtcx])(frac|binom)(?![A-Za-z])")
 _WRAPPED = re.compile(r"\\f?boxed\s*\{(.*)\}", re.DOTALL)
 _ARROW = re.compile(r"\\(?:implies|Longrightarrow|Rightarrow|therefore)(?![A-Za-z])|⇒|=>")
 _CURRENCY = re.compile(r"^(-?)\s*\$\s*(-?[\d.,]+(?:\s?[A-Za-z]+)*)$")
+_CHOOSE = re.compile(
+    r"(?:\{\})?_\{?(\d{1,4})\}?C_\{?(\d{1,4})\}?|(?<![A-Za-z])C_\{?(\d{1,4})\}?\^\{?(\d{1,4})\}?"
+)
+_PRICED = re.compile(r"\\text\{\s*\\?\$\s*\}|(?<![A-Za-z])US\s?\\?\$")
 _LEAD = re.compile(r"^\s*\\text\w*\{\s*(?:the )?(?:final )?answer(?: is)?\s*:?\s*\}", re.IGNORECASE)
 _ENDLESS = re.compile(r"(-?\d*\.\d*?)(\d{1,3}?)\2{2,}(?:\d{0,2})\s*(?:\.{2,}|\\[lc]?dots)")
 _APPROXIMATELY = re.compile(r"^\s*(?:\\approx|\\sim(?![A-Za-z])|≈|∴|=)\s*")
 _SPOKEN_SIGN = re.compile(r"^(?:minus|negative)\s+(?=[\d.])", re.IGNORECASE)
 _OUT_OF = re.compile(r"^(\d{1,9})\s+(?:out of|in)\s+(\d{1,9})$")
+_PERIOD = re.compile(r"(?<!\d)(\d*\.\d*)\((\d{1,20})\)(?=\D|$)")  # 0.1(6)
 _MODULO = re.compile(r"\(\s*(?:\\?mod|\\text\{\s*mod\s*\}|\\bmod)\s*(\w+)\s*\)")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?", re.ASCII)
 _FRACTION = re.compile(
@@ -116,6 +121,8 @@ def clean(text: str) -> str:
         text = _latex(text)
     if "$" in text:
         text = _dollars(text)
+    if "(" in text and "." in text:
+        text = _PERIOD.sub(r"\1\\overline{\2}", text)
     if "." in text and len(text) < 60 and (endless := _ENDLESS.fullmatch(text.strip())):
         text = rf"{endless.group(1)}\overline{{{endless.group(2)}}}"
     if "mod" in text:
@@ -148,6 +155,8 @@ def _latex(text: str) -> str:
     if len(arrows := _ARROW.split(text)) > 1 and arrows[-1].strip(" $.)\\"):
         text = arrows[-1]
     text = _LEAD.sub("", text)
+    text = _CHOOSE.sub(lambda m: rf"\binom{{{m[1] or m[3]}}}{{{m[2] or m[4]}}}", text)
+    text = _PRICED.sub(r"\\$", text)
     text = _SIZING.sub("", text)
     text = _THOUSANDS.sub("", text)
     text = _SPACES.sub(lambda match: "" if match.group() == "\\!" else " ", text)

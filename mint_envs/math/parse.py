@@ -21,6 +21,7 @@ whatever the grammar does not know raises Unreadable, and nothing is ever evalua
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from . import units
@@ -154,9 +155,11 @@ class Parser(Atoms):
         return items
 
     def item(self) -> Node:
-        if self.kind == "w":
-            return self.words()
         start = self.here
+        self.here += self.text.lower() in ("all", "any", "every") and len(self.ahead(1)) == 1
+        if self.kind == "w":
+            self.here = start
+            return self.words()
         node = self.relation()
         if self.kind == "w":
             if self.text.lower() in _CONDITIONS:
@@ -169,8 +172,8 @@ class Parser(Atoms):
     def words(self) -> Node:
         """A name or phrase: everything up to a separator."""
         said = self.collect(lambda kind, text: kind == "m" and text in (",", ";", ")", "\\}"))
-        if len(said) == 1 and said.isascii() and said.isalpha():
-            return Sym(said)
+        if choice := re.fullmatch(r"\(?([A-Za-z])\)?", said):
+            return Sym(choice.group(1))
         if said.strip().lower() in ("all real numbers", "all reals", "real numbers", "reals"):
             return Sym("reals")
         return words(said)
@@ -335,7 +338,7 @@ class Parser(Atoms):
         fraction = self.common_fraction()
         mixed = None if fraction is None else _mixed(node, fraction)
         if mixed is not None:
-            return [mixed]
+            return [Call("%", (mixed,)) if self.skip("%") else mixed]
         if number_first:
             raise Unreadable("two numbers side by side")
         if fraction is not None:

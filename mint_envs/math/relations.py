@@ -55,6 +55,8 @@ def solved(comparer: Comparer, relation: Relation) -> Node | None:
     if set(relation.operators) - {"=", "~"}:
         return None
     sides = list(relation.sides)
+    if len(sides) == 2 and is_name(sides[1]) and not is_name(sides[0]):
+        sides.reverse()
     if is_name(sides[0]) or _is_label(sides[0]):
         sides = sides[1:]
     elif not all(map(_is_constant, sides)):
@@ -127,6 +129,16 @@ def _between(node: Relation) -> Node:
     return node
 
 
+def both_bounds(items: Sequence[Node]) -> Interval | None:
+    """``x > -1 and x <= 4`` as one interval; None if the items are no two such bounds."""
+    halves = [as_region(item) for item in items]
+    low = [h for h in halves if isinstance(h, Interval) and h.high == INFINITY]
+    high = [h for h in halves if isinstance(h, Interval) and h.low == negative(INFINITY)]
+    if len(halves) != 2 or len(low) != 1 or len(high) != 1:
+        return None
+    return Interval(low[0].low, high[0].high, low[0].low_open, high[0].high_open)
+
+
 def value_or_self(comparer: Comparer, node: Node) -> Node:
     """Return what ``node`` solves to, if it is an equation; else ``node``."""
     value = solved(comparer, node) if isinstance(node, Relation) else node
@@ -196,13 +208,20 @@ def same_relation(comparer: Comparer, a: Relation, b: Relation) -> bool:
     regions = as_region(a), as_region(b)
     if isinstance(regions[0], Interval) and isinstance(regions[1], Interval):
         return _variable(a) == _variable(b) and comparer.same(*regions)
-    if is_name(a.sides[0]) and a.sides[0] == b.sides[0]:
+    if is_name(a.sides[0]) and _same_name(a.sides[0], b.sides[0]):
         values = solved(comparer, a), solved(comparer, b)
         if values[0] is not None and values[1] is not None:
             return comparer.same(values[0], values[1])
     if len(a.sides) == len(b.sides) == 2:
         return _same_equation(comparer, a, b)
     return a.operators == b.operators and comparer.same_all(a.sides, b.sides)
+
+
+def _same_name(a: Node, b: Node) -> bool:
+    """The same name; ``y`` and ``f(x)`` both name a function's value."""
+    if a == b:
+        return True
+    return any(x == Sym("y") and isinstance(z, Call) and is_name(z) for x, z in ((a, b), (b, a)))
 
 
 def _variable(relation: Relation) -> Node | None:

@@ -113,6 +113,11 @@ def canonical(text: str) -> str:
     return " ".join(word for word in words if word) + (f"^{power}" if power and words else "")
 
 
+def measures(unit: str) -> bool:
+    """Whether ``unit`` (as ``canonical`` writes it) is one of measure, and no counted noun."""
+    return _parts(unit) is not None
+
+
 def compatible(unit: str, other: str) -> Fraction | None:
     """Return how many of ``other`` make one ``unit``; None if they measure different things."""
     if unit == other or not unit or not other:
