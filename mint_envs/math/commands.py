@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 
-from .lexer import FUNCTIONS, SEVERAL, Token
-from .limits import MAX_DEPTH, MAX_DIGITS, MAX_ITEMS, Unreadable
+from .cursor import Cursor
+from .lexer import FUNCTIONS, SEVERAL
+from .limits import MAX_DIGITS, MAX_ITEMS, Unreadable
 from .normal import number
 from .tree import INFINITY, Based, Call, Group, Interval, Matrix, Node, Num, Quantity, Sym, negative
 from .words import counted
@@ -26,57 +27,8 @@ _INVERSES = {"sin": "arcsin", "cos": "arccos", "tan": "arctan"}
 _PAIRS = {"\\lfloor": ("\\rfloor", "floor"), "\\lceil": ("\\rceil", "ceil")}
 
 
-class Atoms(ABC):
-    """A cursor over tokens, and the rules of the grammar's ``atom``."""
-
-    def __init__(self, tokens: list[Token]) -> None:
-        tokens.append(("", ""))
-        self.kinds = [kind for kind, _ in tokens]
-        self.texts = [text for _, text in tokens]
-        self.kinds.pop()
-        self.texts.pop()
-        self.here = self.depth = self.bars = 0
-        self.in_set = False
-
-    @property
-    def kind(self) -> str:
-        return self.kinds[self.here] if self.here < len(self.kinds) else ""
-
-    @property
-    def text(self) -> str:
-        return self.texts[self.here] if self.here < len(self.texts) else ""
-
-    def ahead(self, steps: int) -> str:
-        at = self.here + steps
-        return self.texts[at] if at < len(self.texts) else ""
-
-    def next(self) -> str:
-        text = self.text
-        self.here += 1
-        return text
-
-    def skip(self, mark: str) -> bool:
-        """Pass over ``mark`` if it is next; return whether it was."""
-        found = self.text == mark and self.kind == "m"
-        self.here += found
-        return found
-
-    def expect(self, *wanted: str) -> str:
-        if self.text not in wanted or self.kind != "m":
-            raise Unreadable(f"{self.text or 'end'!r} where {wanted[0]!r} was expected")
-        return self.next()
-
-    def deeper(self) -> None:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise Unreadable("too deep")
-
-    def collect(self, stop: Callable[[str, str], bool]) -> str:
-        """Return the tokens up to the first for which ``stop`` holds, joined by spaces."""
-        start = self.here
-        while self.kind and not stop(self.kind, self.text):
-            self.here += 1
-        return " ".join(self.texts[start : self.here])
+class Atoms(Cursor, ABC):
+    """The rules of the grammar's ``atom``."""
 
     @abstractmethod
     def listing(self) -> list[Node]: ...

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from . import relations
 from .limits import MAX_ITEMS, MAX_PAIRS, Unreadable
+from .operations import Value, is_real
 from .tree import (
     INFINITY,
     Based,
@@ -27,7 +28,7 @@ from .tree import (
     negative,
 )
 from .units import LETTERS, canonical, compatible, measures
-from .value import Evaluator, Value, agree, is_real
+from .value import Evaluator, agree
 from .words import counted
 
 _SCALARS = (Num, Sym, Call)

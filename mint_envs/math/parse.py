@@ -15,8 +15,9 @@
               | "(" list ")" | "[" list "]" | "\\{" list "\\}" | "|" sum "|" | environment
 
 Brackets round one thing group it; round several they make a tuple, an interval or a set. The
-commands and functions are in ``commands``. Recursive descent, with limits on tokens and depth;
-whatever the grammar does not know raises Unreadable, and nothing is ever evaluated as code.
+commands and functions are in ``commands``, the rules for units in ``amounts``. Recursive descent,
+with limits on tokens and depth; whatever the grammar does not know raises Unreadable, and nothing
+is ever evaluated as code.
 """
 
 from __future__ import annotations
@@ -24,35 +25,26 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from . import units
-from .commands import Atoms
+from .amounts import CONDITIONS, REMAINDERS, Amounts, compounded
 from .lexer import tokens
 from .limits import MAX_ANSWER, MAX_ITEMS, Unreadable
 from .normal import plain_number
 from .tree import (
-    Based,
     Call,
     Group,
-    Interval,
-    Matrix,
     Node,
     Num,
-    Quantity,
     Relation,
     Sym,
     negative,
 )
-from .words import multiple, special, words
+from .words import special, words
 
 _RELATIONS = frozenset(("=", "~", "!=", "<", "<=", ">", ">="))
 _SUFFIXES = frozenset(("^", "!", "%", "\\circ", "_"))
 _REGIONS = {"\\cup": "union", "\\cap": "meet", "\\setminus": "minus"}
-_CONDITIONS = frozenset(
-    "for where with if when as since because such given assuming 其中 per-condition".split()
-)
 _NUMBER_SETS = tuple(map(Sym, ("reals", "integers", "naturals", "rationals", "complexes")))
 _ONE = Num(Fraction(1))
-_REMAINDERS = frozenset(("R", "r", "remainder", "余"))
 _STARTS = frozenset(
     r"( { | [ \frac \binom \overline \overrightarrow \vec \hat pi infty \lfloor \lceil".split()
 )
@@ -84,27 +76,6 @@ def _places(text: str) -> int:
     return len(text.partition(".")[2]) if "." in text else -1
 
 
-def _measured(node: Node) -> Node:
-    """``30^\\circ``, ``50\\%``, ``-\\$5``: a mark that is a unit where it stands outermost."""
-    if not isinstance(node, Call):
-        return node
-    if node.name in ("deg", "%"):
-        return Quantity(node.args[0], "degree" if node.name == "deg" else "percent")
-    inner = _measured(node.args[0]) if node.name == "neg" else node
-    return Quantity(negative(inner.value), inner.unit) if isinstance(inner, Quantity) else node
-
-
-def _compound(large: Node, small: Node) -> list[Node]:
-    """``2 hours and 30 minutes`` as one quantity; nothing if it is no such thing."""
-    if not (isinstance(large, Quantity) and isinstance(small, Quantity)):
-        return []
-    factor = units.compatible(large.unit, small.unit)
-    if factor is None or factor <= 1 or not large.unit or not small.unit:
-        return []
-    whole = Call("*", (large.value, Num(factor)))
-    return [Quantity(Call("+", (whole, small.value)), small.unit)]
-
-
 def _joined(name: str, parts: list[Node]) -> Node:
     """A sum or product; flat, so that a long one is no deep tree."""
     return parts[0] if len(parts) == 1 else Call(name, tuple(parts))
@@ -119,7 +90,7 @@ def _mixed(node: Node, fraction: Fraction) -> Node | None:
     return Num(node.value + (fraction if node.value > 0 else -fraction))
 
 
-class Parser(Atoms):
+class Parser(Amounts):
     """One pass over the tokens of one answer."""
 
     def __init__(self, text: str, prose: bool = False) -> None:
@@ -134,7 +105,7 @@ class Parser(Atoms):
         if not items:
             raise Unreadable("empty")
         if len(items) == 2:
-            items = _compound(items[0], items[1]) or items
+            items = compounded(items[0], items[1]) or items
         return items[0] if len(items) == 1 else Group("list", tuple(items))
 
     def listing(self) -> list[Node]:
@@ -162,7 +133,7 @@ class Parser(Atoms):
             return self.words()
         node = self.relation()
         if self.kind == "w":
-            if self.text.lower() in _CONDITIONS:
+            if self.text.lower() in CONDITIONS:
                 self.skip_item()
             else:
                 self.here = start
@@ -221,70 +192,6 @@ class Parser(Atoms):
             node = Group(kind, (*(node.items if same else (node,)), other))  # type: ignore[union-attr]
         return node
 
-    def amount(self) -> Node:
-        node = _measured(self.sum())
-        if self.text in _REMAINDERS and self.ahead(1).isdigit():
-            self.here += 1
-            return Group("remainder", (node, self.sum()))
-        if self.kind == "w" and self.text.lower() not in _CONDITIONS:
-            node = self.unit(node)
-        if self.kind == "n" and isinstance(node, Quantity):
-            return self.compound(node)
-        return node
-
-    def compound(self, large: Quantity) -> Node:
-        """``5 ft 6 in``."""
-        both = _compound(large, self.amount())
-        if not both:
-            raise Unreadable("a number after a unit")
-        return both[0]
-
-    def unit(self, node: Node) -> Node:
-        """``node`` with the unit that the following words name; a base is written so too."""
-        start = self.here
-        times = multiple(self.text)
-        if times is not None:
-            self.here += 1
-            node = (
-                Num(node.value * times)
-                if isinstance(node, Num)
-                else Call("*", (node, Num(Fraction(times))))
-            )
-        if self.text.lower() in ("base", "in") and isinstance(node, Num):
-            based = self.spoken_base(node)
-            if based is not None:
-                return based
-        said = self.collect(
-            lambda kind, text: (
-                (kind == "m" and text not in ("^", "/", "{", "}", "*", "."))
-                or (kind == "n" and self.texts[self.here - 1] not in ("^", "{"))
-                or text.lower() in _CONDITIONS
-            )
-        )
-        unit = units.canonical(said)
-        if isinstance(node, Num | Call | Sym):
-            return Quantity(node, unit) if unit else node
-        if isinstance(node, Quantity):
-            return (
-                node
-                if units.compatible(node.unit, unit) is not None
-                else Quantity(node.value, f"{node.unit} {unit}")
-            )
-        if isinstance(node, Group | Interval | Matrix | Relation):
-            return node
-        self.here = start
-        return node
-
-    def spoken_base(self, node: Num) -> Node | None:
-        """``204 base 5``, ``204 in base five``."""
-        at = self.here + (self.text.lower() == "in")
-        if at + 1 < len(self.texts) and self.texts[at].lower() == "base":
-            base = self.base_of(self.texts[at + 1])
-            if base is not None and node.value.denominator == 1:
-                self.here = at + 2
-                return Based(str(node.value), base)
-        return None
-
     def sum(self) -> Node:
         self.deeper()
         node = self.product()
@@ -320,7 +227,7 @@ class Parser(Atoms):
             if self.text == "|":
                 return not self.bars and not self.after_set_variable()
             return self.text in _STARTS or self.is_function() or self.text in ("\\sqrt",)
-        if self.text in _REMAINDERS and self.ahead(1).isdigit():
+        if self.text in REMAINDERS and self.ahead(1).isdigit():
             return False
         return self.kind in ("n", "v")
 

@@ -91,12 +91,10 @@ _ASIDE = re.compile(
 _LABEL = re.compile(r"[A-Za-z\u4e00-\u9fff][A-Za-z\u4e00-\u9fff' ]{2,}\s*[=:：]")
 _LONGEST = 1_000  # characters of a sentence that are looked at: its end
 _SYMBOL = re.compile(r"[\\^√≈π²³]")
-_EXPRESSION = re.compile(
-    r"(?<![^\s])(?:\\[A-Za-z]+|(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[^A-Za-z\u4e00-\u9fff])+$"
-)
-_EXPRESSION_FIRST = re.compile(
-    r"\s*(?:\\[A-Za-z]+|(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[^A-Za-z\u4e00-\u9fff])+(?=\s|$)"
-)
+# Each character fits one alternative only, so that a failure is found in linear time.
+_SIGN = r"\\[A-Za-z]++|\\[^A-Za-z]|(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[^A-Za-z\\\u4e00-\u9fff]"
+_EXPRESSION = re.compile(rf"(?<!\S)(?:{_SIGN})++$")
+_EXPRESSION_FIRST = re.compile(rf"(?:{_SIGN})++")
 _CLOSED = re.compile(rf"{_MATH.pattern}|\([^()]{{1,80}}\)|\[[^][]{{1,80}}\]", re.DOTALL)
 _VALUE = re.compile(rf"{_MATH.pattern}|{_NUMBER.pattern}", re.DOTALL)
 _GLUED = frozenset("and or sin cos tan log ln sqrt pi cm km kg mph".split())

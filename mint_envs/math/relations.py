@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from .limits import Unreadable
+from .operations import Value, is_real, quotient
 from .tree import (
     INFINITY,
     Call,
@@ -22,7 +23,7 @@ from .tree import (
     Text,
     negative,
 )
-from .value import Value, agree, is_real, quotient
+from .value import agree
 
 if TYPE_CHECKING:
     from .compare import Comparer
