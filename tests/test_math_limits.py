@@ -65,9 +65,3 @@ def test_large_sets_are_compared_within_the_limits() -> None:
     gold, same = ", ".join(items), ", ".join(reversed(items))
     assert grade(gold, rf"\boxed{{{same}}}").score == 1
     assert grade(gold, rf"\boxed{{{same}+1}}").score == 0
-
-
-def test_no_pattern_takes_exponential_time() -> None:
-    """Found by fuzzing: signs that two alternatives of one pattern could match."""
-    text = r"\s 6 = " * 60 + r"\bo\intxed{36 \text{ cm}^2}$π"
-    assert grade("36", text * 3, sympy=False).score == 0
