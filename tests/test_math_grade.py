@@ -184,3 +184,18 @@ def test_a_sum_is_no_answer_where_it_must_be_worked_out() -> None:
 def test_a_gold_answer_may_be_a_worked_solution() -> None:
     assert grade("9 * 2 = 18\n#### 18", "18").score == 1
     assert grade(r"So the sum is $\boxed{18}$.", "18").score == 1
+
+
+def test_a_gold_answer_that_is_no_text_is_an_error() -> None:
+    with pytest.raises(SettingError, match="pass '42'"):
+        grade(42, "42")  # type: ignore[arg-type]
+
+
+def test_cases_keep_their_conditions() -> None:
+    gold = r"1 \text{ if } n \text{ is even, } 2 \text{ if } n \text{ is odd}"
+    swapped = r"2 \text{ if } n \text{ is even, } 1 \text{ if } n \text{ is odd}"
+    assert judge(gold, gold.replace("1", "{1}"))[0] == "equal"
+    assert judge(gold, swapped)[0] != "equal"
+    assert judge("1", gold)[0] != "equal"
+    assert judge("1, 2", gold)[0] != "equal"
+    assert judge("n=3k", r"n=3k, \text{ where } k \text{ is an integer}")[0] == "equal"

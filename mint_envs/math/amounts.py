@@ -62,11 +62,7 @@ class Amounts(Atoms):
         times = multiple(self.text)
         if times is not None:
             self.here += 1
-            node = (
-                Num(node.value * times)
-                if isinstance(node, Num)
-                else Call("*", (node, Num(Fraction(times))))
-            )
+            node = Call("*", (node, Num(Fraction(times))))
         if self.text.lower() in ("base", "in") and isinstance(node, Num):
             based = self.spoken_base(node)
             if based is not None:
@@ -82,11 +78,8 @@ class Amounts(Atoms):
         if isinstance(node, Num | Call | Sym):
             return Quantity(node, unit) if unit else node
         if isinstance(node, Quantity):
-            return (
-                node
-                if units.compatible(node.unit, unit) is not None
-                else Quantity(node.value, f"{node.unit} {unit}")
-            )
+            known = units.compatible(node.unit, unit) is not None
+            return node if known else Quantity(node.value, f"{node.unit} {unit}")
         if isinstance(node, Group | Interval | Matrix | Relation):
             return node
         self.here = start

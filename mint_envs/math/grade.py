@@ -57,8 +57,10 @@ def grade(
         answer was), ``tier`` (what decided) and ``reason`` (why it is not equal).
 
     Raises:
-        SettingError: ``format_credit`` out of range.
+        SettingError: ``format_credit`` out of range, or ``gold`` is no text.
     """
+    if not isinstance(gold, str):
+        raise SettingError(f"gold={gold!r} must be text: pass {str(gold)!r}")
     if not 0.0 <= format_credit <= _MAX_CREDIT:
         raise SettingError(f"format_credit={format_credit!r} must be from 0 to {_MAX_CREDIT}")
     plain = response.strip()

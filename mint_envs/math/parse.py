@@ -44,6 +44,7 @@ _RELATIONS = frozenset(("=", "~", "!=", "<", "<=", ">", ">="))
 _SUFFIXES = frozenset(("^", "!", "%", "\\circ", "_"))
 _REGIONS = {"\\cup": "union", "\\cap": "meet", "\\setminus": "minus"}
 _NUMBER_SETS = tuple(map(Sym, ("reals", "integers", "naturals", "rationals", "complexes")))
+_QUANTIFIERS = frozenset(("all", "any", "every"))
 _ONE = Num(Fraction(1))
 _STARTS = frozenset(
     r"( { | [ \frac \binom \overline \overrightarrow \vec \hat pi infty \lfloor \lceil".split()
@@ -90,6 +91,10 @@ def _mixed(node: Node, fraction: Fraction) -> Node | None:
     return Num(node.value + (fraction if node.value > 0 else -fraction))
 
 
+def _ends_item(kind: str, text: str) -> bool:
+    return kind == "m" and text in (",", ";", ")", "\\}", "\\\\")
+
+
 class Parser(Amounts):
     """One pass over the tokens of one answer."""
 
@@ -104,6 +109,8 @@ class Parser(Amounts):
             items = [item for item in items if item not in _NUMBER_SETS] or items
         if not items:
             raise Unreadable("empty")
+        if len(items) == 1 and isinstance(items[0], Group) and items[0].kind == "given":
+            return items[0].items[0]  # "3k, where k is an integer"; two cases keep what they are
         if len(items) == 2:
             items = compounded(items[0], items[1]) or items
         return items[0] if len(items) == 1 else Group("list", tuple(items))
@@ -117,7 +124,10 @@ class Parser(Amounts):
                 self.here += 1
             if self.kind == "" or self.text in (")", "]", "\\}", "}", "\\rangle", "\\end"):
                 break
-            items.append(self.item())
+            if items and self.kind == "w" and self.text.lower() in CONDITIONS:
+                items[-1] = Group("given", (items[-1], words(self.collect(_ends_item))))
+            else:
+                items.append(self.item())
             if len(items) > MAX_ITEMS:
                 raise Unreadable("too many items")
             if self.kind and self.text not in (",", ";", "\\\\", ")", "]", "\\}", "}", "\\rangle"):
@@ -127,30 +137,26 @@ class Parser(Amounts):
 
     def item(self) -> Node:
         start = self.here
-        self.here += self.text.lower() in ("all", "any", "every") and len(self.ahead(1)) == 1
-        if self.kind == "w":
-            self.here = start
+        if self.text.lower() in _QUANTIFIERS and len(self.ahead(1)) == 1:
+            self.here += 1  # "all x >= 3"
+        elif self.kind == "w":
             return self.words()
         node = self.relation()
-        if self.kind == "w":
-            if self.text.lower() in CONDITIONS:
-                self.skip_item()
-            else:
-                self.here = start
-                return self.words()
-        return node
+        if self.kind != "w":
+            return node
+        if self.text.lower() in CONDITIONS:
+            return Group("given", (node, words(self.collect(_ends_item))))
+        self.here = start
+        return self.words()
 
     def words(self) -> Node:
         """A name or phrase: everything up to a separator."""
-        said = self.collect(lambda kind, text: kind == "m" and text in (",", ";", ")", "\\}"))
+        said = self.collect(_ends_item)
         if choice := re.fullmatch(r"\(?([A-Za-z])\)?", said):
             return Sym(choice.group(1))
         if said.strip().lower() in ("all real numbers", "all reals", "real numbers", "reals"):
             return Sym("reals")
         return words(said)
-
-    def skip_item(self) -> None:
-        self.here = len(self.texts)
 
     def relation(self) -> Node:
         sides, operators = [self.ratio()], []

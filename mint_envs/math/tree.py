@@ -31,7 +31,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Several answers. ``kind`` is set, tuple, list, union, ratio, cases, builder, minus, meet."""
+    """Several parts. ``kind`` is set, tuple or list; union, meet or minus of regions; ratio, cases,
+    builder (``{x | x > 0}``), mod (value, modulus), remainder, or given (value, condition).
+    """
 
     kind: str
     items: tuple[Node, ...]
