@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import logging
 import math
 import re
 import statistics
@@ -342,6 +343,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except (DatasetError, OSError, KeyError, ValueError) as error:
         console.print(f"[red]{error}")
         return 2
+    logging.disable(logging.CRITICAL)  # Math-Verify prints the text of every row it gives up on
     found = graders(options.only, console)
     for title, rows in chosen.items():
         kept = rows[: options.rows or None]
