@@ -24,6 +24,13 @@ def _measured(node: Node) -> Node:
     return Quantity(negative(inner.value), inner.unit) if isinstance(inner, Quantity) else node
 
 
+def _times(node: Node, times: int) -> Node:
+    """``2.4`` and ``\\$2.4``, thousands of them."""
+    if isinstance(node, Quantity):
+        return Quantity(_times(node.value, times), node.unit)
+    return Call("*", (node, Num(Fraction(times))))
+
+
 def compounded(large: Node, small: Node) -> list[Node]:
     """``2 hours and 30 minutes`` as one quantity; nothing if it is no such thing."""
     if not (isinstance(large, Quantity) and isinstance(small, Quantity)):
@@ -62,7 +69,7 @@ class Amounts(Atoms):
         times = multiple(self.text)
         if times is not None:
             self.here += 1
-            node = Call("*", (node, Num(Fraction(times))))
+            node = _times(node, times)
         if self.text.lower() in ("base", "in") and isinstance(node, Num):
             based = self.spoken_base(node)
             if based is not None:

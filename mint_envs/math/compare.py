@@ -236,7 +236,7 @@ class Comparer:
 
     def _text_and_other(self, a: Text, b: Node) -> bool | None:
         if a.kind == "choice":
-            return b == Sym(a.words)
+            return isinstance(b, Sym) and b.name.upper() == a.words
         if a.kind == "time" and isinstance(b, Group) and b.kind == "ratio":
             return _clock(b) == tuple(
                 int(part) % 12 if i == 0 else int(part) for i, part in enumerate(a.words.split(":"))

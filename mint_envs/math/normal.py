@@ -100,6 +100,7 @@ _APPROXIMATELY = re.compile(r"^\s*(?:\\approx|\\sim(?![A-Za-z])|≈|∴|=)\s*")
 _SPOKEN_SIGN = re.compile(r"^(?:minus|negative)\s+(?=[\d.])", re.IGNORECASE)
 _OUT_OF = re.compile(r"^(\d{1,9})\s+(?:out of|in)\s+(\d{1,9})$")
 _PERIOD = re.compile(r"(?<!\d)(\d*\.\d*)\((\d{1,20})\)(?=\D|$)")  # 0.1(6)
+_TO = re.compile(r"^(\d{1,9})\s+to\s+(\d{1,9})$")
 _MODULO = re.compile(r"\(\s*(?:\\?mod|\\text\{\s*mod\s*\}|\\bmod)\s*(\w+)\s*\)")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?", re.ASCII)
 _FRACTION = re.compile(
@@ -115,7 +116,7 @@ def clean(text: str) -> str:
     if not text.isascii():
         text = _ascii(text)
     text = _SPOKEN_SIGN.sub("-", _APPROXIMATELY.sub("", text))
-    text = _OUT_OF.sub(r"\1/\2", text)
+    text = _TO.sub(r"\1:\2", _OUT_OF.sub(r"\1/\2", text))
     text = text.strip("`").replace("**", "" if text.startswith("**") else "**")
     if "\\" in text or "~" in text or "{" in text:
         text = _latex(text)

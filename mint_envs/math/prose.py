@@ -15,7 +15,7 @@ _MATH = re.compile(
     re.DOTALL,
 )
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9.\\^_{])(?:\d{1,2}:\d\d(?!\d)(?:\s?[ap]\.?m\b\.?)?"
+    r"(?<![A-Za-z0-9.\\^_{])(?:\d+(?:\s?:\s?\d+)+(?:\s?[ap]\.?m\b\.?)?|\d+\sto\s\d+"
     r"|(?:[-−–+]\s?(?=[$€£¥.\d]))?(?:\\?\$|€|£|¥)?\s?(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
     r"(?:\s?/\s?\d+|\s\d+/\d+)?(?:\s?\\?%|\s?°)?)(?![A-Za-z]*\d|[π√^])"
 )
@@ -38,6 +38,9 @@ _CONNECTIVE = re.compile(
 )
 _THEREFORE = re.compile(
     r"\b(?:so|therefore|thus|hence|altogether|in total)\b|所以|因此|故", re.IGNORECASE
+)
+_NAMED = re.compile(  # x = 3, y = 4 and z = 5
+    r"(?<![A-Za-z])[A-Za-z]\s?=\s?[^,;=\s]+(?:(?:,?\s(?:and\s)?|,)[A-Za-z]\s?=\s?[^,;=\s]+)+(?=\W*$)"
 )
 _REASON = re.compile(
     r"[,;]?\s+(?:because|since|as|which|who|so|where|given|after|when|whenever|but|per the|by the|"
@@ -192,6 +195,8 @@ def stated(said: str) -> str:
     said = _SUBORDINATE.sub("", said)
     if _DENIED.search(said):
         return ""
+    if named := _NAMED.search(said[-200:]):
+        return named.group()
     pieces = [said] if _repeats(said) else _from_general_to_special(said)
     answer = _only_value(said) or _computed(said)
     for piece in pieces[1:]:

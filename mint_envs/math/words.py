@@ -9,7 +9,7 @@ from .tree import Text
 _UNWRAP = re.compile(r"\\(?:text\w*|mathrm|mathbf|mbox|hbox|operatorname|emph)\s*\{([^{}]*)\}")
 _CHOICE = re.compile(
     r"(?:(?:option|choice|answer|选项?|选择)\s*:?\s*)?"
-    r"(?:\(([A-Z])\)|([A-Z])\s*[.:)]|([A-Z]))(?:$|(?<=[.:)])\s+(?![-+*/^=<>\\,;&]|(?:and|or)\b)\S.*)",
+    r"(?:\(([A-Za-e])\)|([A-Z])\s*[.:)]|([A-Z]))(?:$|(?<=[.:)])\s+(?![-+*/^=<>\\,;&]|(?:and|or)\b)\S.*)",
     re.DOTALL,
 )
 _NAMED_CHOICE = re.compile(r"(?:option|choice|选项?|选择)\s*:?\s*\(?([A-Za-z])\)?", re.IGNORECASE)
@@ -39,6 +39,10 @@ _COUNTED = {word: value for value, word in enumerate(_SMALL)} | {
     word: 10 * value for value, word in enumerate(_TENS, 2)
 }
 _CHINESE = dict(zip("零一二三四五六七八九", range(10), strict=True)) | {"两": 2}
+_UNIT_WORD = "(?:" + "|".join(_SMALL) + ")"
+_BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?: {_UNIT_WORD})?|{_UNIT_WORD})"
+_BELOW_1000 = rf"(?:(?:(?:{_UNIT_WORD} )?hundred)(?: {_BELOW_100})?|{_BELOW_100})"
+_SPELLED = re.compile(rf"(?:(?:{_BELOW_1000} )?(?:million|thousand) ?)*(?:{_BELOW_1000})?")
 _MULTIPLES = {
     "hundred": 100,
     "thousand": 1000,
@@ -78,7 +82,7 @@ def special(text: str) -> Text | None:
     plain = unwrapped(text)
     if match := _CHOICE.fullmatch(plain):
         letter = match.group(1) or match.group(2) or match.group(3)
-        return Text(letter, "choice")
+        return Text(letter.upper(), "choice")
     if len(plain) > 40:
         return None
     if match := _NAMED_CHOICE.fullmatch(plain):
@@ -117,16 +121,25 @@ def multiple(word: str) -> int | None:
 
 
 def counted(text: str) -> int | None:
-    """Return the number that ``text`` spells, 0 to 99 (``"twenty-one"``, ``"十二"``); or None."""
-    sign, _, size = text.partition(" ")
-    if sign in ("minus", "negative") and (value := counted(size)) is not None:
-        return -value
-    if text in _COUNTED:
-        return _COUNTED[text]
-    first, _, second = text.replace("-", " ").partition(" ")
-    if _COUNTED.get(first, 0) >= 20 and 0 < _COUNTED.get(second, 0) < 10:
-        return _COUNTED[first] + _COUNTED[second]
-    return _chinese(text)
+    """Return the whole number that ``text`` spells (``"twenty-one"``, ``"十二"``); or None."""
+    parts = text.replace("-", " ").replace(" and ", " ").split()
+    if parts and parts[0] in ("minus", "negative"):
+        value = counted(" ".join(parts[1:]))
+        return None if value is None else -value
+    if not parts or len(parts) > 12:
+        return None
+    total, group = 0, 0
+    for part in parts:
+        if part in _COUNTED:
+            group += _COUNTED[part]
+        elif part == "hundred":
+            group = 100 * max(group, 1)
+        elif part in _MULTIPLES and part.isascii():
+            total, group = total + max(group, 1) * _MULTIPLES[part], 0
+        else:
+            return _chinese(text)
+    spelled = " ".join(parts)
+    return total + group if _SPELLED.fullmatch(spelled) else None
 
 
 def _chinese(text: str) -> int | None:
