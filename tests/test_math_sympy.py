@@ -55,6 +55,16 @@ def test_a_worker_that_dies_is_replaced(worker: object, tmp_path: Path) -> None:
     assert grade("10", SUM).score == 1
 
 
+def test_a_forked_process_starts_a_worker_of_its_own(worker: object, tmp_path: Path) -> None:
+    stand_in(tmp_path, "'equal'")
+    assert grade("10", SUM).score == 1
+    inherited = fallback._current[0]
+    inherited.owner = -1  # as it looks from a child
+    assert grade("12", SUM).score == 1
+    assert fallback._current[0] is not inherited
+    assert inherited._process.wait(10) == 0  # left alone: it ends with its input
+
+
 @pytest.mark.parametrize(
     "answer",
     [
