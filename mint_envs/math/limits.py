@@ -2,7 +2,7 @@
 
 They are checked before any work is done: a response is cut to ``MAX_TEXT``, an answer longer than
 ``MAX_ANSWER`` is not read, the parser counts tokens and depth, and arithmetic counts bits. Each
-verdict has ``MAX_WORK`` units of arithmetic (one unit is about ten microseconds).
+verdict has ``MAX_WORK`` units of arithmetic (one unit is a few microseconds).
 """
 
 from __future__ import annotations

@@ -60,7 +60,10 @@ class Evaluator:
             raise Unreadable(f"{node.name} has no value")
         self._charge(args)
         value = checked(operation(*map(inexact, args) if node.name in INEXACT else args))
-        if point < 0 and not isinstance(value, Fraction) and any(map(is_long, args)):
+        if isinstance(value, Fraction):
+            return value
+        self._work -= 8
+        if point < 0 and any(map(is_long, args)):
             raise Unreadable("too long for the identity test")
         return value
 
