@@ -110,6 +110,11 @@ DIFFERENT = [
     (r"\text{not prime}", "prime"),
     (r"x\neq0", "0"),
     ("7 remainder 2", "7"),
+    (r"\frac{a}{b}", r"\left|\frac{a}{b}\right|"),
+    ("xyz", "|xyz|"),
+    ("N", "n"),
+    (r"n \equiv 1 \pmod 4", "1"),
+    ("A", r"\text{(a) } 3 \text{ (b) } 4"),
     (r"\frac{7}{0}", "7"),
 ]
 

@@ -28,7 +28,7 @@ from .tree import (
     negative,
 )
 from .units import LETTERS, canonical, compatible, measures
-from .value import Evaluator, agree
+from .value import NEGATIVE, Evaluator, agree, points
 from .words import counted
 
 _SCALARS = (Num, Sym, Call)
@@ -76,7 +76,7 @@ class Comparer:
         if a == Sym("reals") and isinstance(b, Interval):
             return b.low == negative(INFINITY) and b.high == INFINITY
         if isinstance(a, Group) and a.kind == "mod" and isinstance(b, Num | Call | Sym):
-            return self.same(relations.value_or_self(self, a.items[0]), b)
+            return self.same(a.items[0], b) if isinstance(a.items[0], _SCALARS) else False
         if isinstance(a, Group) and a.kind == "minus":
             return self._same_region(a, b)
         if isinstance(a, Group) and a.kind == "builder" and not isinstance(b, Group):
@@ -236,7 +236,8 @@ class Comparer:
 
     def _text_and_other(self, a: Text, b: Node) -> bool | None:
         if a.kind == "choice":
-            return isinstance(b, Sym) and b.name.upper() == a.words
+            small = a.words in "ABCDE"  # of other letters both cases may be variables
+            return isinstance(b, Sym) and (b.name.upper() if small else b.name) == a.words
         if a.kind == "time" and isinstance(b, Group) and b.kind == "ratio":
             return _clock(b) == tuple(
                 int(part) % 12 if i == 0 else int(part) for i, part in enumerate(a.words.split(":"))
@@ -282,13 +283,13 @@ class Comparer:
     def _identical(self, a: Node, b: Node) -> bool:
         """Equal at the fixed points: wherever both are defined and, below zero, both real."""
         compared = 0
-        for point in range(4):
+        for point in points(_names(a) | _names(b)):
             try:
                 left, right = self.evaluator.value(a, point), self.evaluator.value(b, point)
             except Unreadable as error:
                 self.doubt = str(error)
                 continue
-            if point == 2 and not (is_real(left) and is_real(right)):
+            if point in NEGATIVE and not (is_real(left) and is_real(right)):
                 continue
             if not agree(left, right):
                 self.doubt = ""

@@ -254,7 +254,7 @@ def _difference(relation: Relation) -> Node:
 def _factor(comparer: Comparer, a: Node, b: Node) -> Value | None:
     """Return the constant k with a = k b at every fixed point; None if there is none."""
     factor = None
-    for point in range(4):
+    for point in range(6):
         left, right = comparer.evaluator.value(a, point), comparer.evaluator.value(b, point)
         if left == 0 or right == 0:
             return None

@@ -14,13 +14,29 @@ from .limits import MAX_WORK, Unreadable
 from .operations import INEXACT, OPERATIONS, Value, checked, context, inexact, is_long, multiply
 from .tree import Call, Node, Num, Sym
 
+#: Points where some variables are below zero.
+NEGATIVE = range(2, 12)
+_MIXED = 4  # the first of the points where some are and some are not
+
+
+def points(names: set[str]) -> list[int]:
+    """Return the points that tell expressions in ``names`` apart.
+
+    Point 0 is around 1, point 1 between 0 and 1, point 2 below 0, point 3 around 25. Two variables
+    that are always of one sign would hide the difference of ``a/b`` and ``|a/b|``: at points 4 to
+    11 the sign of each is a bit of its name's digest, and those are taken that tell names apart.
+    """
+    digests = [zlib.crc32(name.encode()) for name in names - {"pi", "e", "i"}]
+    mixed = [bit for bit in range(8) if len({digest >> bit & 1 for digest in digests}) == 2]
+    return [0, 1, 2, 3, *(_MIXED + bit for bit in mixed[:4])]
+
 
 def _variable(name: str, point: int) -> Fraction:
-    """The value of a variable at a point: each has its own.
-
-    Point 0 is around 1, point 1 between 0 and 1, point 2 below 0, point 3 around 25.
-    """
+    """The value of a variable at a point: each has its own."""
     draw = zlib.crc32(f"{name}:{point}".encode()) % 8081
+    if point >= _MIXED:
+        sign = -1 if zlib.crc32(name.encode()) >> (point - _MIXED) & 1 else 1
+        return sign * Fraction(2027 + draw, 4051)
     low, scale = ((2027, 4049), (1, 9001), (-11000, 4057), (20260, 1013))[point]
     return Fraction(low + draw, scale)
 
@@ -33,7 +49,7 @@ class Evaluator:
         self._work = MAX_WORK
 
     def value(self, node: Node, point: int) -> Value:
-        """Return the value of ``node`` at ``point`` (0 to 3; -1: there are no variables).
+        """Return the value of ``node`` at ``point`` (0 to 11; -1: there are no variables).
 
         Raises:
             Unreadable: no scalar, undefined there, or beyond the limits.
