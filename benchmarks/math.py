@@ -10,11 +10,12 @@ Peers are whichever of these are installed: Math-Verify, TRL's accuracy reward, 
 math_reward and math_dapo (``pip install math-verify trl verl``). PRM800K's grader is on no
 registry. verl's prime_math is left out: it evaluates model text as code.
 
-GSM8K and MATH-500 make four sets each: the worked solution as the response (gold), the answer
-written in another way, one digit changed, and the sign flipped; and for GSM8K the solution without
-its last line ``#### 18``. Every grader judges a row before the next row is taken, each time in
-another order; times are CPU time. A string comparison gets all of gold right by construction: these
-sets check wiring, false positives and speed, they do not rank graders. The cases do.
+GSM8K and MATH-500 make several sets each: the worked solution as the response (gold), the answer
+written in another way, wrong numbers, signs and digits; and the solution without ``#### 18`` or its
+box, where the answer has to be found in a sentence. Every grader judges a row before the next row
+is taken, each time in another order; times are CPU time. A string comparison gets all of gold right
+by construction: these sets check wiring, false positives and speed, they do not rank graders. The
+cases do.
 """
 
 from __future__ import annotations
@@ -177,10 +178,18 @@ def math500(rows: Sequence[Any]) -> dict[str, list[Row]]:
     boxed = "The answer is $\\boxed{{{}}}$.".format
     return {
         "MATH-500 gold": [(str(row["answer"]), row["solution"], True) for row in rows],
+        "MATH-500 no box": [(str(row["answer"]), unboxed(row["solution"]), True) for row in rows],
         "MATH-500 rewritten": [(gold, boxed(rewritten(gold)), True) for gold in golds],
         "MATH-500 digit": [(g, boxed(w), False) for g in golds if (w := digit_changed(g))],
         "MATH-500 sign": [(g, boxed(w), False) for g in golds if (w := sign_flipped(g))],
     }
+
+
+def unboxed(solution: str) -> str:
+    """The solution without its ``\\boxed``, and without code for pictures."""
+    text = re.sub(r"\[asy\].*?\[/asy\]", "", solution, flags=re.DOTALL)
+    inner = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*"
+    return re.sub(rf"\\(?:boxed|fbox)\{{({inner})\}}", r"\1", text)
 
 
 def rewritten(gold: str) -> str:

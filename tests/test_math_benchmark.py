@@ -49,6 +49,11 @@ def test_changed_answers_are_changed() -> None:
     )
 
 
+def test_a_solution_is_unboxed() -> None:
+    solution = r"So $x = \boxed{\frac{1}{2}}$. [asy]draw(A);[/asy]"
+    assert benchmark.unboxed(solution) == r"So $x = \frac{1}{2}$. "
+
+
 def test_wilson_interval() -> None:
     low, high = benchmark.wilson(0, 150)
     assert low == 0

@@ -326,6 +326,8 @@ def _whole(text: str) -> Found | None:
     text = text.strip()
     if "\n" in text or len(text) > 400:
         return None
+    if prose.sentence(text) != text.rstrip(".!。 "):
+        return None
     said = prose.without_reason(prose.without_lead(text))
     if text.endswith("?") or (prose.has_value(text) and not prose.has_value(said)):
         return None
