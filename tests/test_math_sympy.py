@@ -25,6 +25,7 @@ def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[pytest.M
     fallback._asked.cache_clear()
     yield monkeypatch
     fallback.close()
+    fallback._unusable.clear()
     fallback._asked.cache_clear()
 
 
@@ -53,6 +54,14 @@ def test_a_worker_that_dies_is_replaced(worker: object, tmp_path: Path) -> None:
     stand_in(tmp_path, "sys.exit(1) if '11' in line else 'equal'")
     assert grade("11", SUM).metadata["verdict"] == "unknown"
     assert grade("10", SUM).score == 1
+
+
+def test_a_worker_that_cannot_start_is_not_started_again(worker: object, tmp_path: Path) -> None:
+    (tmp_path / "stand_in.py").write_text("raise SystemExit(1)\n")
+    assert grade("10", SUM).metadata["verdict"] == "unknown"
+    assert fallback._current == []
+    assert fallback.equal("11", r"\sum_{k=1}^{4} k") is False
+    assert fallback._current == []
 
 
 def test_a_forked_process_starts_a_worker_of_its_own(worker: object, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def equal(wanted: str, given: str) -> bool:
     """Return whether sympy proves the two answers equal; False if it is not installed."""
     if not (_WORK.search(wanted) or _WORK.search(given)):
         return False
-    if not (_may_ask(wanted) and _may_ask(given) and installed()):
+    if _unusable or not (_may_ask(wanted) and _may_ask(given) and installed()):
         return False
     return _asked(wanted, given)
 
@@ -86,7 +86,11 @@ class _Worker:
             return self._line(_DEADLINE_S) == b"equal\n"
         except (OSError, TimeoutError):
             self.stop()
-            _replace()
+            _current.clear()
+            if self._ready:  # else it cannot be started here, and the next would not be either
+                _current.append(_Worker())
+            else:
+                _unusable.append(True)
             return False
 
     def _line(self, timeout_s: float) -> bytes:
@@ -111,6 +115,7 @@ class _Worker:
 
 _lock = threading.Lock()
 _current: list[_Worker] = []
+_unusable: list[bool] = []  # not empty once a worker has failed to start
 
 
 def _worker() -> _Worker:
@@ -120,11 +125,6 @@ def _worker() -> _Worker:
     if not _current:
         _current.append(_Worker())
     return _current[0]
-
-
-def _replace() -> None:
-    """Start a new worker at once, so that it is warm when it is next asked."""
-    _current[:] = [_Worker()]
 
 
 def close() -> None:
