@@ -1,0 +1,1 @@
+"""Benchmarks: ``python -m benchmarks.<name>`` prints one table, ours beside the alternatives."""

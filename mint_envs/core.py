@@ -39,7 +39,8 @@ class Reward:
     Args:
         score: a finite float in [0, 1]; ``None`` when it could not be measured (sandbox down,
             judge unreachable). Unmeasured is never 0.
-        parts: named components of the score, each a finite float in [0, 1].
+        parts: named components of the score, each a finite float in [0, 1]. The score rises with
+            them: where no part is lower, the score is not lower.
         metadata: plain values (JSON) that explain the verdict. A key always has one type.
 
     Raises:
@@ -126,8 +127,11 @@ class Task(ABC, Generic[Problem]):
         """Begin an episode. The default is a single turn that ends with ``score``."""
         return _SingleTurn(self, problem)
 
-    def examples(self, problem: Problem) -> dict[str, float]:
-        """Return worked examples, ``{response: reward}``, the one with the full mark first."""
+    def examples(self, problem: Problem) -> Mapping[Any, float]:
+        """Return worked examples, ``{response: reward}``, the one with the full mark first.
+
+        A key is a response, or a tuple of responses for several turns.
+        """
         return {}
 
     def problem(self, index: int) -> Problem:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .errors import DatasetError
+from .hub import offline_if_unreachable
 
 Row = Mapping[str, Any]
 
@@ -88,21 +90,23 @@ def field(row: Row, names: Sequence[str], source: str, number: int) -> Any:
 def _json_rows(path: Path) -> Iterator[Row]:
     opener = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig") as file:
+        with opener(path, "rb") as file:
             if path.suffix == ".json":
-                yield from _checked(json.load(file), path)
+                yield from _checked(json.loads(file.read().decode("utf-8-sig")), path)
                 return
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield _parse(line, path, number)
-    except (OSError, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+        if isinstance(error, DatasetError):
+            raise
         raise DatasetError(f"dataset='{path}' cannot be read: {error}") from error
 
 
-def _parse(line: str, path: Path, number: int) -> Row:
+def _parse(line: bytes, path: Path, number: int) -> Row:
     try:
-        row = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+        row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or too deep
         raise DatasetError(f"line {number} of '{path}' is not JSON: {error}") from error
     if not isinstance(row, dict):
         raise DatasetError(f"line {number} of '{path}' is a {type(row).__name__}, not an object")
@@ -111,7 +115,7 @@ def _parse(line: str, path: Path, number: int) -> Row:
 
 def _checked(rows: Any, path: Path) -> list[Row]:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise DatasetError(f"'{path}' must hold a list of objects")
+        raise DatasetError(f"dataset='{path}' must hold a list of objects")
     return rows
 
 
@@ -137,10 +141,12 @@ def _hub_rows(name: str, split: str) -> list[Row]:
         ) from error
     repository, _, config = name.partition(":")
     try:
-        rows = list(datasets.load_dataset(repository, config or None, split=split))
+        with offline_if_unreachable() as unreachable:
+            rows = list(datasets.load_dataset(repository, config or None, split=split))
     except Exception as error:  # the hub's client raises many kinds; all mean the same to a user
+        why = f"{unreachable} cannot be reached" if unreachable else _first_line(error)
         raise DatasetError(
-            f"dataset={name!r} cannot be loaded from the Hugging Face hub: {_first_line(error)}. "
+            f"dataset={name!r} is no file, and cannot be loaded from the Hugging Face hub: {why}. "
             "Check the name, or download it and give the path of a JSONL or Parquet file."
         ) from error
     if not rows:

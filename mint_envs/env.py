@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -33,6 +33,7 @@ class _Act:
     """One response on its way to a verdict."""
 
     text: str
+    last: int | None  # its last token
     ended: bool  # it carried an end-of-turn token, or one of the task's stop strings
 
 
@@ -59,7 +60,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
     =================  =====  ==========================================================
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}
 
     def __init__(
         self, task: Task[Any], tokenizer: Any = None, render_mode: str | None = None
@@ -69,8 +70,11 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         self.task = task
         self.codec = tokenizer if isinstance(tokenizer, Codec) else Codec(tokenizer)
         self.render_mode = render_mode
-        self.observation_space = TokenSequence(self.codec.vocab_size)
-        self.action_space = TokenSequence(self.codec.vocab_size, stop_token=self.codec.eos_token_id)
+        size, stop = self.codec.vocab_size, self.codec.eos_token_id
+        self.observation_space: TokenSequence = TokenSequence(size)
+        self.action_space: TokenSequence = TokenSequence(size, stop_token=stop)
+        # Without any stop token or string nothing tells a whole response from one that was cut.
+        self._can_end = bool(self.codec.stop_tokens or task.stop)
         self._episode: Episode | None = None
         self._problem: Any = None
         self._prompt: Prompt = ""
@@ -87,6 +91,11 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         """The problem of the running (or just ended) episode."""
         return self._problem
 
+    @property
+    def running(self) -> bool:
+        """True between ``reset`` and the end of the episode."""
+        return self._episode is not None
+
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Tokens, dict[str, Any]]:
@@ -102,6 +111,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
             IndexOutOfRange: the data set has no problem ``i``.
         """
         super().reset(seed=seed)
+        self._episode = None  # stays so if what follows raises
         self._problem = self._choose(dict(options or {}))
         self._prompt = self.task.prompt(self._problem)
         self._episode = self.task.start(self._problem)
@@ -126,7 +136,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         answer = self._episode.respond(act.text) if self._complete(act) else self._cut(act)
         return self._after(act, answer)
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """Return the transcript so far, in ``"ansi"`` mode."""
         return "".join(self._transcript) if self.render_mode == "ansi" else None
 
@@ -141,8 +151,10 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
                 f"The action {problem}. Give a sequence of token ids in "
                 f"[0, {self.action_space.vocab_size}); got {_short(action)}"
             )
-        text, ended = self.codec.response_text(np.asarray(action, dtype=np.int64).tolist())
-        return _Act(text, ended or any(mark in text for mark in self.task.stop))
+        ids = np.asarray(action, dtype=np.int64).tolist()
+        text, ended = self.codec.response_text(ids)
+        ended = ended or any(mark in text for mark in self.task.stop) or not self._can_end
+        return _Act(text, ids[-1] if ids else None, ended)
 
     def _after(self, act: _Act, answer: str | Sequence[Message] | Reward) -> StepResult:
         """Turn the answer of the task into what ``step`` returns."""
@@ -154,7 +166,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
             truncated = not self._complete(act)
             return _no_tokens(), info["score"], not truncated, truncated, info
         chat = not isinstance(self._prompt, str)
-        tokens = self.codec.encode_reply(answer, chat, act.ended)
+        tokens = self.codec.encode_reply(answer, chat, act.last)
         self._transcript.append(self.codec.decode(tokens))
         return np.array(tokens, dtype=np.int64), 0.0, False, False, self._info(act.text, finish)
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class MintEnvsError(Exception):
@@ -44,7 +45,17 @@ class RewardError(MintEnvsError, ValueError):
 
 
 class ContractError(MintEnvsError, AssertionError):
-    """The conformance kit found that a task or an environment breaks the contract."""
+    """The conformance kit found that a task or an environment breaks the contract.
+
+    ``findings`` holds them one by one; the message lists them all.
+    """
+
+    def __init__(self, message: str, findings: tuple[Any, ...] = ()) -> None:
+        super().__init__(message, findings)
+        self.findings = findings
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class SandboxUnavailable(MintEnvsError):

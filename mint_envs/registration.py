@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
+import numbers
 import re
+import types
 import typing
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from .core import Task
 from .env import TokenEnv
@@ -24,7 +28,11 @@ from .vector import TokenVectorEnv
 #: The ids that this package brings, and the task class of each.
 BUILT_IN = {"mint/Math-v0": "mint_envs.math.tasks:MathTask"}
 
+_ENTRY_POINT = "mint_envs.registration:make_env"
+
+#: Settings of every id, beside those of its task; the rest are names of our own entry points.
 _COMMON = ("tokenizer", "render_mode")
+_TAKEN = (*_COMMON, "task", "num_envs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +54,24 @@ def register(id: str, task: type[Task[Any]] | str, **defaults: Any) -> None:
         defaults: values for some of the settings, JSON-able.
 
     Raises:
-        SettingError: the id has no version, or a default is not a setting of the task.
+        SettingError: the id has no version, ``task`` makes no task, a default is not a setting of
+            it or no JSON value, or the task has a setting of a name that is taken.
     """
     if not re.fullmatch(r"([\w-]+/)?[\w.-]+-v\d+", id):
-        raise SettingError(f"id {id!r} must look like 'namespace/Name-v0', with a version")
+        raise SettingError(f"id={id!r} must look like 'namespace/Name-v0', with a version")
+    if not (isinstance(task, str) or callable(task)):
+        raise SettingError(f"task={task!r} must be a Task subclass, or 'module:Class'")
     spec = task if isinstance(task, str) else _importable(task)
     if not isinstance(task, str):
-        _check_names(id, task, defaults)
-    if id in gym.registry:
-        del gym.registry[id]
+        _check_task_settings(id, task, defaults)
+    for name, value in defaults.items():
+        _check_plain(name, value)
+    gym.registry.pop(id, None)
     gym.register(
         id=id,
-        entry_point="mint_envs.registration:make_env",
+        entry_point=_ENTRY_POINT,
         vector_entry_point="mint_envs.registration:make_vector_env",
-        nondeterministic=not isinstance(spec, str) and bool(spec.nondeterministic),
+        nondeterministic=bool(getattr(task, "nondeterministic", False)),
         kwargs={"task": spec, **defaults},
     )
 
@@ -83,7 +95,7 @@ def make(id: str, **settings: Any) -> gym.Env[Any, Any]:
 
 def env_ids() -> list[str]:
     """Return every registered id whose environments are ``TokenEnv``, sorted."""
-    return sorted(id for id, spec in gym.registry.items() if spec.entry_point == _entry_point())
+    return sorted(id for id, spec in gym.registry.items() if spec.entry_point == _ENTRY_POINT)
 
 
 def settings_of(id: str) -> dict[str, Setting]:
@@ -116,17 +128,19 @@ def make_vector_env(
 
 
 def make_task(task: Any, settings: dict[str, Any]) -> Task[Any]:
-    """Build a task from its class (or ``"module:Class"``) and checked settings."""
+    """Build a task from its class (or ``"module:Class"``) and checked settings.
+
+    Raises:
+        SettingError: a setting is unknown, missing or of the wrong type.
+    """
     cls = _resolve(task)
-    _check_names(cls.__name__, cls, settings)
+    if not (inspect.isclass(cls) or inspect.isroutine(cls)):
+        raise SettingError(f"task={task!r} is {cls!r}, not a mint_envs.Task class")
+    _check_settings(cls.__name__, cls, settings)
     built = cls(**settings)
     if not isinstance(built, Task):
-        raise SettingError(f"{cls!r} makes a {type(built).__name__}, not a mint_envs.Task")
+        raise SettingError(f"task={task!r} makes a {type(built).__name__}, not a mint_envs.Task")
     return built
-
-
-def _entry_point() -> str:
-    return "mint_envs.registration:make_env"
 
 
 def _resolve(task: Any) -> Any:
@@ -139,41 +153,97 @@ def _resolve(task: Any) -> Any:
         raise SettingError(f"task={task!r} cannot be imported: {error}") from error
 
 
-def _importable(task: type[Task[Any]]) -> type[Task[Any]] | str:
+def _importable(task: Any) -> Any:
     """Return ``"module:Class"`` if that names this very class in any process, else the class."""
-    if task.__module__ == "__main__" or "." in task.__qualname__:
+    name = getattr(task, "__qualname__", "")
+    if task.__module__ == "__main__" or not name.isidentifier():
         return task
-    path = f"{task.__module__}:{task.__qualname__}"
+    path = f"{task.__module__}:{name}"
     try:
         return path if _resolve(path) is task else task
     except SettingError:
         return task
 
 
+# -- settings -----------------------------------------------------------------------------------
+
+
 def _settings(cls: Any) -> dict[str, Setting]:
-    """Read a task's settings from its signature; help is the string in ``Annotated[type, help]``."""
-    parameters = list(inspect.signature(cls).parameters.values())
-    target = cls.__init__ if inspect.isclass(cls) else cls
-    hints = typing.get_type_hints(target, include_extras=True)
+    """Read a task's settings from its signature; ``Annotated[type, help]`` carries their help."""
+    hints = _hints(cls.__init__ if inspect.isclass(cls) else cls)
     found = {}
-    for parameter in parameters:
+    for parameter in inspect.signature(cls).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        hint = hints.get(parameter.name, Any)
-        notes = [note for note in typing.get_args(hint)[1:] if isinstance(note, str)]
-        annotated = typing.get_origin(hint) is typing.Annotated
-        kind = typing.get_args(hint)[0] if annotated else hint
-        found[parameter.name] = Setting(
-            kind, parameter.default, notes[0] if annotated and notes else ""
-        )
+        kind, help = hints.get(parameter.name, Any), ""
+        if typing.get_origin(kind) is typing.Annotated:
+            kind, *notes = typing.get_args(kind)
+            help = next((note for note in notes if isinstance(note, str)), "")
+        found[parameter.name] = Setting(kind, parameter.default, help)
     return found
 
 
-def _check_names(owner: str, cls: Any, settings: dict[str, Any]) -> None:
+def _hints(call: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(call, include_extras=True)
+    except NameError:  # names that exist for type checkers only
+        return {}
+
+
+def _check_settings(owner: str, cls: Any, given: dict[str, Any]) -> None:
+    """Raise SettingError unless ``given`` suits the signature of ``cls``."""
     valid = _settings(cls)
+    for name, setting in valid.items():
+        if name not in given and setting.default is inspect.Parameter.empty:
+            raise SettingError(f"{owner} needs the setting {name!r}: {setting.help or 'give it'}")
+    _check_names(owner, cls, given)
+    for name, value in given.items():
+        if name in valid and not _fits(value, valid[name].type):
+            raise SettingError(f"{owner}: {name}={value!r} must be {_type_name(valid[name].type)}")
+
+
+def _check_task_settings(id: str, task: Any, defaults: dict[str, Any]) -> None:
+    _check_names(id, task, defaults)
+    for name in _settings(task):
+        if name in _TAKEN:
+            raise SettingError(f"{id}: a task may not have a setting named {name!r}; rename it")
+
+
+def _check_names(owner: str, cls: Any, given: dict[str, Any]) -> None:
     if any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values()):
         return
-    for name in settings:
+    valid = [*_settings(cls), *_COMMON]
+    for name in given:
         if name not in valid:
-            hint = did_you_mean(name, [*valid, *_COMMON])
-            raise SettingError(f"{owner} has no setting {name!r}. {hint}")
+            raise SettingError(f"{owner} has no setting {name!r}. {did_you_mean(name, valid)}")
+
+
+def _check_plain(name: str, value: Any) -> None:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise SettingError(
+            f"default {name}={value!r} is no JSON value, so that the id could not be written to "
+            "a file or sent to another process. Use a name, a path or a number."
+        ) from error
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Return False if ``value`` is certainly not of type ``kind``."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, one) for one in arguments)
+    if origin is typing.Literal:
+        return value in arguments
+    if kind is None or kind is type(None):
+        return value is None
+    if kind is int or kind is float:
+        wanted = numbers.Integral if kind is int else numbers.Real
+        return isinstance(value, wanted) and not isinstance(value, bool | np.bool_)
+    return isinstance(value, kind) if kind in (str, bool, list, dict, tuple) else True
+
+
+def _type_name(kind: Any) -> str:
+    if typing.get_origin(kind) is typing.Literal:
+        return f"one of {', '.join(map(repr, typing.get_args(kind)))}"
+    return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,7 @@ class TokenSequence(spaces.Space[Tokens]):
             return f"holds token {low if low < 0 else high}, outside [0, {self.vocab_size})"
         return ""
 
-    def to_jsonable(self, sample_n: Sequence[Tokens]) -> list[list[int]]:
+    def to_jsonable(self, sample_n: Iterable[Tokens]) -> list[list[int]]:
         return [[int(token) for token in sample] for sample in sample_n]
 
     def from_jsonable(self, sample_n: Sequence[Sequence[int]]) -> list[Tokens]:

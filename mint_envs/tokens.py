@@ -8,17 +8,23 @@ that contains ``<|im_end|>`` cannot forge a turn.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from .core import Message, Prompt
 from .errors import TokenizerError
+from .hub import offline_if_unreachable
 
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """The least a tokenizer must have. Any such object does, Hugging Face's included."""
+    """The least a tokenizer must have. Any such object does, Hugging Face's included.
+
+    Also used where there: ``apply_chat_template`` (without it chats are framed as ``User: ...``),
+    and ``special_tokens``, the texts that become one id, which users and tools must not forge.
+    """
 
     eos_token_id: int | None
     vocab_size: int
@@ -28,8 +34,10 @@ class Tokenizer(Protocol):
     def decode(self, ids: Sequence[int]) -> str: ...
 
 
-# Private-use characters mark places in a rendered template; contents may not hold them.
-_MARKS = {0xE000: 0xFFFD, 0xE001: 0xFFFD, 0xE002: 0xFFFD}
+# Private-use characters mark places in a rendered template. A content that holds one itself is
+# kept aside while the template is rendered, as is one that spells a special token.
+_OPEN, _CLOSE, _HERE = "\ue000", "\ue001", "\ue002"
+_MARKS = re.compile(f"[{_OPEN}{_CLOSE}{_HERE}]")
 
 
 class ByteTokenizer:
@@ -55,14 +63,20 @@ class ByteTokenizer:
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        out, run = [], bytearray()
-        for i in ids:
-            if i < 256:
-                run.append(i)
-            else:
-                out += [run.decode("utf-8", "replace"), self.special_tokens[i - 256]]
-                run = bytearray()
-        return "".join([*out, run.decode("utf-8", "replace")])
+        """Return the text of ``ids``, special tokens included."""
+        try:
+            return bytes(ids).decode("utf-8", "replace")
+        except ValueError:  # there are special tokens among them
+            return "".join(self._decode_pieces(ids))
+
+    def _decode_pieces(self, ids: Sequence[int]) -> Iterable[str]:
+        start = 0
+        for place, i in enumerate(ids):
+            if i >= 256:
+                yield bytes(ids[start:place]).decode("utf-8", "replace")
+                yield self.special_tokens[i - 256]
+                start = place + 1
+        yield bytes(ids[start:]).decode("utf-8", "replace")
 
     def apply_chat_template(
         self,
@@ -94,97 +108,110 @@ class Codec:
 
     def __init__(self, tokenizer: Any = None) -> None:
         self.tokenizer = _load(tokenizer)
-        self.vocab_size = _vocab_size(self.tokenizer)
-        self.eos_token_id: int | None = self.tokenizer.eos_token_id
-        self._specials = _special_texts(self.tokenizer)
-        self._find_special = re.compile("|".join(map(re.escape, self._specials)) or r"(?!)")
         self._huggingface = hasattr(self.tokenizer, "all_special_ids")
-        self._template = bool(
-            getattr(self.tokenizer, "chat_template", None)
-            or isinstance(self.tokenizer, ByteTokenizer)
-        )
-        self.stop_tokens = frozenset(_stop_tokens(self.tokenizer, self._template))
+        self._known = _known_ids(self.tokenizer)
+        self.vocab_size = _padded(self._known) if self._huggingface else self._known
+        self.eos_token_id: int | None = self.tokenizer.eos_token_id
+        self._specials = _special_tokens(self.tokenizer)
+        self._find_special = re.compile("|".join(map(re.escape, self._specials)) or r"(?!)")
+        self._bos = self._find_bos()
+        self._template = _has_template(self.tokenizer)
+        self.stop_tokens = frozenset(self._find_stop_tokens())
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ``ids``, special tokens included; never raises for ids in range."""
-        if self._huggingface:
-            text = self.tokenizer.decode(
-                ids, skip_special_tokens=False, clean_up_tokenization_spaces=False
-            )
-            return str(text)
-        return str(self.tokenizer.decode(ids))
+        if not self._huggingface:
+            return str(self.tokenizer.decode(ids))
+        if ids and max(ids) >= self._known:  # padding of the model's vocabulary: no text
+            ids = [i for i in ids if i < self._known]
+        text = self.tokenizer.decode(
+            ids, skip_special_tokens=False, clean_up_tokenization_spaces=False
+        )
+        return str(text)
 
     def response_text(self, ids: Sequence[int]) -> tuple[str, bool]:
         """Return (text without its end-of-turn token, whether it had one)."""
         ended = bool(ids) and ids[-1] in self.stop_tokens
         return self.decode(ids[:-1] if ended else ids), ended
 
-    def encode_prompt(self, prompt: Prompt) -> list[int]:
-        """Return the first observation; the only place where a BOS token may stand."""
-        if isinstance(prompt, str):
-            return self._bos() + self._encode([(prompt, not self._has_special(prompt))])
-        return self._encode(self._framed(list(prompt)))
+    def encode_response(self, text: str) -> list[int]:
+        """Return the ids of a response written by hand; special tokens in it count as such."""
+        return self._encode([(text, True)])
 
-    def encode_reply(self, reply: str | Sequence[Message], chat: bool, ended: bool) -> list[int]:
+    def encode_prompt(self, prompt: Prompt) -> list[int]:
+        """Return the first observation; the only place where a BOS token may stand.
+
+        Raises:
+            TokenizerError: the chat template refuses the messages.
+        """
+        if isinstance(prompt, str):
+            return self._bos + self._encode([(prompt, False)])
+        return self._encode(self._framed(prompt, self._apply_template))
+
+    def encode_reply(
+        self, reply: str | Sequence[Message], chat: bool, last: int | None = None
+    ) -> list[int]:
         """Return the tokens that open the next turn: framing, ``reply``, framing.
 
         Args:
             reply: what the environment says; a string is a user message when ``chat``.
             chat: whether the prompt was chat messages (else plain text goes on as it is).
-            ended: whether the response just given carried its own end-of-turn token.
+            last: the last token of the response just given. If that closes the turn, as the
+                template does, it is not written twice.
+
+        Raises:
+            TokenizerError: the chat template refuses the messages.
         """
         if not chat:
             if not isinstance(reply, str):
                 reply = "".join(message["content"] for message in reply)
-            return self._encode([(reply, not self._has_special(reply))])
-        messages = [Message(role="user", content=reply)] if isinstance(reply, str) else list(reply)
-        ids = self._encode(self._framed(messages, after_assistant=True))
-        return ids[1:] if ended and ids and ids[0] in self.stop_tokens else ids
+            return self._encode([(reply, False)])
+        messages = [Message(role="user", content=reply)] if isinstance(reply, str) else reply
+        ids = self._encode(self._framed(messages, self._after_assistant))
+        close = self._closing(ids)
+        return ids[close + 1 :] if close is not None and ids[close] == last else ids
 
     # -- framing ----------------------------------------------------------------------------
 
     def _framed(
-        self, messages: list[Message], after_assistant: bool = False
+        self, messages: Sequence[Message], render: Callable[[Sequence[Message]], str]
     ) -> list[tuple[str, bool]]:
         """Render ``messages``; return (text, trusted) pieces. Untrusted text is encoded split."""
         held: list[str] = []
-        if messages := [self._hold(message, held) for message in messages]:
-            text = self._render(messages, after_assistant)
-            pieces = re.split(r"\ue000(\d+)\ue001", text)
-            if len(pieces) != 2 * len(held) + 1:
-                raise TokenizerError("the chat template repeats or drops the content of a message")
-        else:
-            pieces = [self._render([], after_assistant)]
-        return [
-            (held[int(piece)], False) if i % 2 else (piece, True) for i, piece in enumerate(pieces)
-        ]
+        text = render([self._hold(message, held) for message in messages])
+        pieces = re.split(f"{_OPEN}(\\d+){_CLOSE}", text)
+        if list(map(int, pieces[1::2])) != list(range(len(held))):
+            raise TokenizerError(
+                "the chat template repeats, drops or moves the content of a message, so that text "
+                f"that spells a special token cannot be told from framing. {_OTHER}"
+            )
+        pieces[1::2] = held
+        return [(piece, i % 2 == 0) for i, piece in enumerate(pieces)]
 
     def _hold(self, message: Message, held: list[str]) -> Message:
-        """Swap content that spells a special token for a mark, and keep the content aside."""
-        content = message["content"].translate(_MARKS)
-        if not self._has_special(content):
-            return {**message, "content": content}
-        held.append(content)
-        return {**message, "content": f"\ue000{len(held) - 1}\ue001"}
+        """Keep a content that is not plain text aside, and put a mark in its place."""
+        content = message["content"]
+        if not (self._has_special(content) or _MARKS.search(content)):
+            return message
+        body = content.strip()  # white space stays, for a template that trims it
+        before, _, after = content.partition(body)
+        held.append(body)
+        return {**message, "content": f"{before}{_OPEN}{len(held) - 1}{_CLOSE}{after}"}
 
-    def _render(self, messages: list[Message], after_assistant: bool) -> str:
-        if not after_assistant:
-            return self._apply_template(messages)
-        # What a template writes after an assistant's turn is what follows a mark in that turn.
-        # This holds for any template that leaves the tail of a conversation alone, so there is
-        # no table of templates to keep.
-        mark = "\ue002"
-        opening = [
-            Message(role="user", content="x"),
-            Message(role="assistant", content=mark),
-        ]
-        text = self._apply_template(opening + messages)
-        if text.count(mark) != 1:
+    def _after_assistant(self, messages: Sequence[Message]) -> str:
+        """Render what a template writes after an assistant's turn, then ``messages``.
+
+        That is what follows a mark in such a turn. It holds for any template that leaves the tail
+        of a conversation alone, so there is no table of templates to keep.
+        """
+        opening = [Message(role="user", content="x"), Message(role="assistant", content=_HERE)]
+        text = self._apply_template([*opening, *messages])
+        if text.count(_HERE) != 1:
             raise TokenizerError(
                 "the chat template does not show an assistant's turn as it is, so turns cannot be "
-                "appended to it. Use another tokenizer= for this multi-turn environment."
+                f"appended to it. {_OTHER}"
             )
-        return text.partition(mark)[2]
+        return text.partition(_HERE)[2]
 
     def _apply_template(self, messages: Sequence[Message]) -> str:
         if not self._template:  # the MinT documents' form for models without a template
@@ -193,11 +220,37 @@ class Codec:
             return "\n".join([*turns, "Assistant:"])
         try:
             text = self.tokenizer.apply_chat_template(
-                list(messages), tokenize=False, add_generation_prompt=True
+                [dict(message) for message in messages], tokenize=False, add_generation_prompt=True
             )
         except Exception as error:  # a template is foreign code: jinja2 errors, and any it raises
-            raise TokenizerError(f"the chat template refuses this conversation: {error}") from error
+            roles = ", ".join(message["role"] for message in messages)
+            raise TokenizerError(
+                f"the chat template refuses messages of the roles {roles}: {error}. {_OTHER}"
+            ) from error
         return str(text)
+
+    def _closing(self, ids: Sequence[int]) -> int | None:
+        """Return where the token that closes an assistant's turn stands: first but for space."""
+        for place, i in enumerate(ids[:4]):
+            if i in self._specials.values():
+                return place
+            if self.decode([i]).strip():
+                return None
+        return None
+
+    def _find_stop_tokens(self) -> set[int]:
+        """Return the ids that end a turn: eos, and the token the template closes a turn with."""
+        found = {self.eos_token_id} | {
+            self._specials[text] for text in _END_OF_TEXT if text in self._specials
+        }
+        if self._template:
+            try:
+                ids = self._encode([(self._after_assistant([]), True)])
+            except TokenizerError:  # told when a turn is really to be appended
+                ids = []
+            close = self._closing(ids)
+            found |= {None if close is None else ids[close]}
+        return {int(i) for i in found if i is not None}
 
     # -- encoding ---------------------------------------------------------------------------
 
@@ -205,28 +258,45 @@ class Codec:
         return self._find_special.search(text) is not None
 
     def _encode(self, pieces: Iterable[tuple[str, bool]]) -> list[int]:
-        """Encode neighbouring trusted pieces as one text, untrusted ones with specials split."""
+        """Encode (text, trusted) pieces one by one; untrusted ones give no special token."""
         ids: list[int] = []
         for text, trusted in pieces:
             if text:
-                ids += self._encode_text(text, split=not trusted)
+                text = text.encode("utf-8", "replace").decode()  # lone surrogates have no bytes
+                plain = trusted or not self._has_special(text)
+                ids += self._encode_text(text) if plain else self._encode_split(text)
         return ids
 
-    def _encode_text(self, text: str, split: bool) -> list[int]:
-        text = text.encode("utf-8", "replace").decode()  # lone surrogates have no bytes
+    def _encode_text(self, text: str, **options: Any) -> list[int]:
         if self._huggingface:
-            return list(
-                self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=split)
-            )
-        if isinstance(self.tokenizer, ByteTokenizer):
-            return self.tokenizer.encode(text, split_special_tokens=split)
-        return list(self.tokenizer.encode(text))
+            options["add_special_tokens"] = False
+        return list(self.tokenizer.encode(text, **options))
 
-    def _bos(self) -> list[int]:
+    def _encode_split(self, text: str) -> list[int]:
+        """Encode text that spells special tokens as the ordinary characters that it is made of."""
+        if self._huggingface or isinstance(self.tokenizer, ByteTokenizer):
+            ids = self._encode_text(text, split_special_tokens=True)
+            if not set(self._specials.values()).intersection(ids):
+                return ids
+        # Not every tokenizer can split them: encode what is before and after a first character.
+        ids, start = [], 0
+        for found in self._find_special.finditer(text):
+            ids += self._encode_text(text[start : found.start() + 1])
+            start = found.start() + 1
+        return ids + self._encode_text(text[start:])
+
+    def _find_bos(self) -> list[int]:
+        """Return the BOS token if the tokenizer itself puts one in front of a text."""
         if not self._huggingface:
             return []
         bos = self.tokenizer.bos_token_id
         return [bos] if bos is not None and self.tokenizer.encode("")[:1] == [bos] else []
+
+
+_OTHER = "Use another tokenizer=, or a setting of the task with other messages."
+
+#: Tokens that end a text for models whose turns end with another.
+_END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<|eom_id|>")
 
 
 def _load(tokenizer: Any) -> Any:
@@ -251,44 +321,66 @@ def _load(tokenizer: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def _from_pretrained(name: str) -> Any:
+    folder = Path(name).expanduser().is_dir()
+    if not folder and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
+        raise TokenizerError(f"tokenizer={name!r}: there is no such folder (from {Path.cwd()})")
     try:
         from transformers import AutoTokenizer
     except ImportError as error:
         raise TokenizerError(
             f"tokenizer={name!r} needs transformers: pip install 'mint-envs[local]'"
         ) from error
+    unreachable = ""
     try:
-        return AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError) as error:
+        if folder:
+            return AutoTokenizer.from_pretrained(Path(name).expanduser())
+        with offline_if_unreachable() as unreachable:
+            return AutoTokenizer.from_pretrained(name)
+    except Exception as error:  # many kinds, down to those of the parsers of its files
+        why = f"{unreachable} cannot be reached" if unreachable else _first_line(error)
         raise TokenizerError(
-            f"tokenizer={name!r} cannot be loaded ({str(error).splitlines()[0]}). "
+            f"tokenizer={name!r} cannot be loaded: {why}. "
             "Give a folder that holds a tokenizer, or a model name that this machine can reach."
         ) from error
 
 
-def _vocab_size(tokenizer: Any) -> int:
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def _known_ids(tokenizer: Any) -> int:
     """Return one more than the highest id. Hugging Face's vocab_size leaves added tokens out."""
     added = len(tokenizer) if hasattr(tokenizer, "__len__") else 0
     return max(int(tokenizer.vocab_size), added)
 
 
-def _special_texts(tokenizer: Any) -> list[str]:
-    """Return the texts that the tokenizer turns into one id, longest first."""
-    decoder = getattr(tokenizer, "added_tokens_decoder", None)
-    texts = [str(token.content) for token in decoder.values()] if decoder else []
-    texts += getattr(tokenizer, "special_tokens", ())
-    return sorted({text for text in texts if text}, key=len, reverse=True)
+def _padded(size: int) -> int:
+    """Return ``size`` rounded up to a multiple of 1024.
+
+    A model's vocabulary is often padded beyond its tokenizer's (151,665 to 152,064), by an amount
+    that the tokenizer does not know; a model may sample such an id, and that is no mistake.
+    """
+    return -(-size // 1024) * 1024
 
 
-def _stop_tokens(tokenizer: Any, template: bool) -> set[int]:
-    """Return the ids that end a turn: eos, and the token a chat template closes a turn with."""
-    stops = {tokenizer.eos_token_id} - {None}
-    if template and hasattr(tokenizer, "convert_tokens_to_ids"):
-        unknown = getattr(tokenizer, "unk_token_id", None)
-        for text in ("<|im_end|>", "<|eot_id|>", "<|end|>", "<end_of_turn>", "<|endoftext|>"):
-            token = tokenizer.convert_tokens_to_ids(text)
-            if token is not None and token != unknown:
-                stops.add(token)
-    if isinstance(tokenizer, ByteTokenizer):
-        stops.add(256)
-    return {int(stop) for stop in stops}
+def _special_tokens(tokenizer: Any) -> dict[str, int]:
+    """Return the texts that become one id of their own, longest first.
+
+    Added tokens that are plain text (runs of spaces, say) are not among them.
+    """
+    found: dict[str, int] = {}
+    for i, token in (getattr(tokenizer, "added_tokens_decoder", None) or {}).items():
+        text = str(token.content)
+        if token.special or re.fullmatch(r"<.+>|\[.+\]", text):
+            found[text] = int(i)
+    if not hasattr(tokenizer, "all_special_ids"):  # not Hugging Face's
+        for text in getattr(tokenizer, "special_tokens", ()):
+            ids = tokenizer.encode(text)
+            found |= {text: int(ids[0])} if len(ids) == 1 else {}
+    return dict(sorted(found.items(), key=lambda item: -len(item[0])))
+
+
+def _has_template(tokenizer: Any) -> bool:
+    """Hugging Face tokenizers always have the method; chat_template says if there is one."""
+    method = getattr(tokenizer, "apply_chat_template", None)
+    return callable(method) and bool(getattr(tokenizer, "chat_template", True))

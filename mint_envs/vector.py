@@ -9,7 +9,7 @@ all of it or by ``options={"reset_mask": bool array}``), and scoring goes throug
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         tokenizer, render_mode: as for ``TokenEnv``.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata = {
         **TokenEnv.metadata,
         "autoreset_mode": AutoresetMode.DISABLED,
     }
@@ -64,7 +64,6 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         self.single_action_space = self.envs[0].action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._over = np.ones(num_envs, dtype=np.bool_)
 
     def reset(
         self,
@@ -92,10 +91,9 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
             observations[i], infos[i] = self.envs[i].reset(
                 seed=seeds[i], options={**options, **chosen}
             )
-        self._over &= ~mask
         return tuple(observations), _stack(infos)
 
-    def step(self, actions: Sequence[Any]) -> tuple[Batch, Floats, Bools, Bools, dict[str, Any]]:  # type: ignore[override]
+    def step(self, actions: Sequence[Any]) -> tuple[Batch, Floats, Bools, Bools, dict[str, Any]]:
         """Step every environment.
 
         Raises:
@@ -104,16 +102,21 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         """
         if len(actions) != self.num_envs:
             raise ValueError(f"got {len(actions)} actions for {self.num_envs} environments")
-        if self._over.any():
+        over = [i for i, env in enumerate(self.envs) if not env.running]
+        if over:
             raise ResetNeeded(
-                f"Episode {int(np.flatnonzero(self._over)[0])} is over: call "
+                f"No episode is running in environment {over[0]}: call "
                 'reset(options={"reset_mask": terminated | truncated}), or reset() for all.'
             )
         results = step_many(self.envs, actions)
         observations, rewards, terminated, truncated, infos = zip(*results, strict=True)
-        ended, cut = np.array(terminated), np.array(truncated)
-        self._over = ended | cut
-        return tuple(observations), np.array(rewards), ended, cut, _stack(infos)
+        return (
+            tuple(observations),
+            np.array(rewards),
+            np.array(terminated),
+            np.array(truncated),
+            _stack(infos),
+        )
 
     def render(self) -> tuple[str | None, ...]:  # type: ignore[override]
         """Return the transcript of each environment, in ``"ansi"`` mode."""
@@ -128,7 +131,7 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
                 f"reset_mask must be a boolean array of shape ({self.num_envs},), "
                 f"got dtype {mask.dtype} and shape {mask.shape}"
             )
-        return mask
+        return np.array(mask, dtype=np.bool_)
 
     def _each(self, value: Any, name: str, step: int) -> list[Any]:
         """Spread one value over the environments, or check that there is one for each."""
@@ -136,24 +139,28 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
             return [None] * self.num_envs
         if isinstance(value, int | np.integer):
             return [int(value) + step * i for i in range(self.num_envs)]
+        if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
+            raise SettingError(f"{name}={value!r} must be a whole number, or one for each")
         if len(value) != self.num_envs:
             raise SettingError(f"{name} has {len(value)} values for {self.num_envs} environments")
-        return [None if v is None else int(v) for v in value]
+        return [int(v) if isinstance(v, np.integer) else v for v in value]
 
 
 def _stack(infos: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
     """Turn infos into one dict of arrays, with Gymnasium's ``_key`` masks of who has a value."""
+    given = [info for info in infos if info is not None]
     present = np.array([info is not None for info in infos])
-    keys = next((list(info) for info in infos if info is not None), [])
     stacked: dict[str, Any] = {}
-    for key in keys:
-        values = [None if info is None else info[key] for info in infos]
-        kinds = {type(value) for value in values}
-        column = np.empty(len(infos), dtype=kinds.pop() if kinds in ({float}, {bool}) else object)
-        for i, value in enumerate(values):
-            column[i] = value
+    for key in given[0] if given else ():
+        kind = _COLUMNS.get(key)
+        column = np.zeros(len(infos), kind) if kind else np.full(len(infos), None)
+        column[present] = np.fromiter((info[key] for info in given), kind or object, len(given))
         stacked[key], stacked[f"_{key}"] = column, present.copy()
     return stacked
+
+
+#: Keys of ``info`` that become arrays of numbers; all others hold objects.
+_COLUMNS: dict[str, Any] = {"score": np.float64, "scored": np.bool_}
 
 
 # -- Gymnasium's own AsyncVectorEnv, with its default of shared memory ---------------------------
@@ -162,15 +169,21 @@ def _stack(infos: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
 # when it is copied.
 
 
-class _SharedTokens:
-    """Token sequences in shared memory; a (deep) copy of it is a tuple of arrays."""
+class _SharedTokens(Sequence[Tokens]):
+    """Token sequences in shared memory, read when asked for; a (deep) copy is a tuple of arrays."""
 
     def __init__(self, buffers: Sequence[Any]) -> None:
         self._buffers = buffers
 
+    def __len__(self) -> int:
+        return len(self._buffers)
+
+    def __getitem__(self, i: Any) -> Any:
+        array = np.frombuffer(self._buffers[i].get_obj(), dtype=np.int64)
+        return array[1 : 1 + int(array[0])].copy()
+
     def __deepcopy__(self, memo: Any) -> Batch:
-        arrays = [np.frombuffer(buffer.get_obj(), dtype=np.int64) for buffer in self._buffers]
-        return tuple(array[1 : 1 + int(array[0])].copy() for array in arrays)
+        return tuple(self)
 
 
 #: Tokens an observation may hold in shared memory; untouched pages cost nothing.

@@ -1,0 +1,46 @@
+# Two commands do everything, each from a fresh clone:
+#   make train    install, then train mint/Math-v0 on a small model on this machine
+#   make test     install, then run the tests
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet
+# The tests are pinned to this release; a newer one works too: make train TORCH=torch
+TORCH  ?= torch==2.13.0
+SOURCE := pyproject.toml $(shell find mint_envs trainers -name '*.py')
+
+.PHONY: train test lint bench clean
+
+train: $(VENV)/installed-train
+	$(BIN)/mint-grpo mint/Math-v0
+
+test: $(VENV)/installed-test
+	$(BIN)/pytest
+
+lint: $(VENV)/installed-test
+	$(PIP) '.[dev]'
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/installed-test
+	$(PIP) '.[bench]'
+	$(BIN)/python -m benchmarks.env
+	$(BIN)/python -m benchmarks.train
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed-train: $(BIN)/python $(SOURCE)
+	$(PIP) '$(TORCH)'
+	$(PIP) '.[local]'
+	@touch $@
+
+# The tests run on the built and installed package, not on the source tree.
+$(VENV)/installed-test: $(BIN)/python $(SOURCE)
+	$(PIP) '$(TORCH)'
+	$(PIP) '.[local,mint,test]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

@@ -1,0 +1,104 @@
+"""Watching what must not be touched: global random state, and everything outside this process."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.vector.utils import CloudpickleWrapper
+
+_CHILD_SECONDS = 300
+
+
+def _global_state() -> tuple[Any, ...]:
+    _, keys, position, *rest = np.random.get_state(legacy=True)  # noqa: NPY002 - it is watched
+    return random.getstate(), keys.tobytes(), position, *rest  # type: ignore[union-attr]
+
+
+@contextmanager
+def global_seed(seed: int) -> Iterator[None]:
+    """Seed the global generators for a while, and put back the state they had."""
+    python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002 - put back below
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - what a task must not depend on
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(legacy)  # noqa: NPY002
+
+
+class Watch:
+    """Tells whether the global generators have been advanced or seeded since it was made."""
+
+    def __init__(self) -> None:
+        self._state = _global_state()
+
+    def touched(self) -> bool:
+        before, self._state = self._state, _global_state()
+        return before != self._state
+
+
+def in_thread(call: Callable[[], Any]) -> Any:
+    """Return what ``call`` returns in another thread; raise what it raises."""
+    outcome: list[Any] = []
+
+    def run() -> None:
+        try:
+            outcome.extend([True, call()])
+        except Exception as error:
+            outcome.extend([False, error])
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if not outcome[0]:
+        raise outcome[1]
+    return outcome[1]
+
+
+def in_child(job: Callable[..., Any], *arguments: Any) -> Any:
+    """Return ``job(*arguments)`` as computed by a new Python process with its own hash seed.
+
+    Raises:
+        RuntimeError: the process failed; the message is the last line that it wrote.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        given, answer = Path(folder, "given"), Path(folder, "answer")
+        # The wrapper takes classes along that only a script or a notebook knows.
+        work = pickle.dumps(CloudpickleWrapper(partial(job, *arguments)))
+        given.write_bytes(pickle.dumps(sys.path) + work)
+        done = subprocess.run(
+            [sys.executable, "-c", _CHILD, str(given), str(answer)],
+            env={**os.environ, "PYTHONHASHSEED": "20011"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_CHILD_SECONDS,
+            check=False,
+        )
+        if done.returncode:
+            lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+            raise RuntimeError(lines[-1])
+        return pickle.loads(answer.read_bytes())
+
+
+_CHILD = """
+import pickle, sys
+with open(sys.argv[1], "rb") as file:
+    sys.path[:] = pickle.load(file)
+    job = pickle.load(file)
+result = job()
+with open(sys.argv[2], "wb") as file:
+    pickle.dump(result, file)
+"""

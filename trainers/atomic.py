@@ -1,0 +1,48 @@
+"""Files and folders written whole: to a temporary name first, then renamed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write ``text`` so that ``path`` holds the old or the new content, never a part."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())  # mkstemp's own mode is for secrets
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """Return the process's umask, which can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """Yield an empty folder that becomes ``path`` if the block ends without an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
+    try:
+        yield scratch
+        scratch.chmod(0o777 & ~_umask())
+        if path.exists():
+            shutil.rmtree(path)
+        os.replace(scratch, path)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise

@@ -1,0 +1,246 @@
+"""``LocalBackend``: the four verbs on a model in this process."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...atomic import whole_folder
+from ...errors import BackendError
+from ...losses import loss_terms
+from .. import (
+    AdamParams,
+    Datum,
+    Floats,
+    LoraParams,
+    Sample,
+    SampleRequest,
+    SamplingParams,
+    UpdateResult,
+)
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when torch is first imported
+
+import torch
+
+from . import attention
+from .learning import Learner
+from .model import Model, adapter_files, pick_device, pick_dtype, pick_threads
+from .sampling import Sampler
+from .weights import DEFAULT_MODEL
+
+
+class LocalBackend:
+    """LoRA training and sampling on this machine.
+
+    Args:
+        base_model: a Hugging Face name or folder; the default model needs no download by hand.
+        lora: which weights to train.
+        device: ``"cpu"``, ``"cuda"``, ``"mps"``; None takes the best there is.
+        dtype: ``"bfloat16"`` or ``"float32"``; None takes the faster one.
+        threads: CPU threads; None takes all cores, or one on a loaded machine.
+        token_budget: tokens of one training pass; it bounds memory.
+        resume_from: a folder that ``save`` made, to go on from.
+
+    Calls from several threads are safe; ``sample`` calls that come together run as one batch.
+
+    Raises:
+        BackendError: the model, device or checkpoint cannot be used.
+    """
+
+    name = "local"
+
+    def __init__(
+        self,
+        base_model: str = DEFAULT_MODEL,
+        lora: LoraParams | None = None,
+        *,
+        device: str | None = None,
+        dtype: str | None = None,
+        threads: int | None = None,
+        token_budget: int | None = None,
+        resume_from: str | Path | None = None,
+    ) -> None:
+        self.threads = pick_threads(threads)
+        torch.set_num_threads(self.threads)
+        self.device = pick_device(device)
+        self.dtype = pick_dtype(dtype, self.device)
+        self.model = base_model
+        self._model = model = Model(base_model, lora or LoraParams(), self.device, self.dtype)
+        self.tokenizer: Any = model.tokenizer
+        budget = token_budget or (1024 if self.device.type == "cpu" else 16384)
+        self._learner = Learner(model.body, model.logits, self.device, budget)
+        self._sampler = Sampler(model.body, model.logits, self.tokenizer.decode, self.device)
+        self._optimizer: torch.optim.AdamW | None = None
+        self._queue = _Queue(self._sample_now)
+        if resume_from is not None:
+            self._restore(Path(resume_from))
+
+    # -- the four verbs ----------------------------------------------------------------------
+
+    def sample(
+        self, requests: Sequence[SampleRequest], params: SamplingParams
+    ) -> list[list[Sample]]:
+        """Return ``n`` samples for each request; see ``Backend.sample``."""
+        longest = self._model.max_context
+        room = longest - params.max_tokens
+        for request in requests:
+            if not 0 < len(request.context) <= room:
+                raise BackendError(
+                    f"a prompt of {len(request.context)} tokens with max_tokens="
+                    f"{params.max_tokens} does not fit the model's {longest} tokens. "
+                    "Lower max_tokens, or shorten the prompts."
+                )
+        return self._queue.put(list(requests), params)
+
+    def base_logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
+        """Return log-probabilities under the model without its LoRA weights."""
+        with attention.LOCK, self._model.peft.disable_adapter():
+            return self._learner.logprobs(datums)
+
+    def logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
+        """Return log-probabilities under the model as it is."""
+        with attention.LOCK:
+            return self._learner.logprobs(datums)
+
+    def update(
+        self,
+        datums: Sequence[Datum],
+        loss_fn: str,
+        loss_fn_config: dict[str, float],
+        adam: AdamParams,
+    ) -> UpdateResult:
+        """Take one AdamW step on the summed loss; see ``Backend.update``."""
+        old = [datum.logprobs for datum in datums]
+        advantages = [datum.advantages for datum in datums]
+        total = 0.0
+
+        def slope(lp: Floats, where: Sequence[tuple[int, int]]) -> Floats:
+            nonlocal total
+            index, position = np.array(where).T
+            before = np.array([old[i][t] for i, t in zip(index, position, strict=True)])
+            adv = np.array([advantages[i][t] for i, t in zip(index, position, strict=True)])
+            loss, derivative = loss_terms(loss_fn, lp, before, adv, loss_fn_config)
+            total += float(loss.sum())
+            return derivative
+
+        with attention.LOCK:
+            model = self._model
+            logprobs = self._learner.backward(datums, slope, model.take_gradients)
+            norm = self._step(adam)
+        return UpdateResult({"loss": total, "grad_norm": norm}, logprobs)
+
+    def save(self, name: str) -> tuple[str, str]:
+        """Write LoRA weights (peft's format) and optimizer state into the folder ``name``."""
+        from peft import get_peft_model_state_dict
+        from safetensors.torch import save_file
+
+        model = self._model
+        masters = {id(w): m for w, m in zip(model.trained, model.masters, strict=True)}
+        named = {n: masters[id(p)] for n, p in model.peft.named_parameters() if id(p) in masters}
+        with attention.LOCK, whole_folder(Path(name)) as folder:
+            model.peft.peft_config["default"].save_pretrained(folder)
+            weights, optimizer = adapter_files(folder)
+            adapter = get_peft_model_state_dict(model.peft, named, save_embedding_layers=False)
+            save_file({name: weight.contiguous() for name, weight in adapter.items()}, weights)
+            state = None if self._optimizer is None else self._optimizer.state_dict()
+            torch.save({"optimizer": state, "masters": model.masters}, optimizer)
+        return str(name), str(name)
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _sample_now(
+        self, requests: Sequence[SampleRequest], params: SamplingParams
+    ) -> list[list[Sample]]:
+        with attention.LOCK:
+            return self._sampler.sample(requests, params)
+
+    def _step(self, adam: AdamParams) -> float:
+        """Clip, step and cast; return the gradient's norm before clipping."""
+        masters = self._model.masters
+        if self._optimizer is None:
+            self._optimizer = torch.optim.AdamW(masters, lr=adam.lr)
+        for group in self._optimizer.param_groups:
+            group.update(lr=adam.lr, betas=adam.betas, eps=adam.eps, weight_decay=adam.weight_decay)
+        limit = adam.grad_clip or float("inf")
+        norm = float(torch.nn.utils.clip_grad_norm_(masters, limit))
+        if np.isfinite(norm):
+            self._optimizer.step()
+            self._model.cast_masters()
+        self._optimizer.zero_grad(set_to_none=True)
+        return norm
+
+    def _restore(self, folder: Path) -> None:
+        _, path = adapter_files(folder)
+        try:
+            state = torch.load(path, map_location=self.device, weights_only=True)
+        except (OSError, RuntimeError, EOFError) as error:
+            raise BackendError(f"the checkpoint {folder} cannot be read: {error}") from error
+        masters = self._model.masters
+        if [m.shape for m in state["masters"]] != [m.shape for m in masters]:
+            raise BackendError(
+                f"the checkpoint {folder} was made with other LoRA settings or another model"
+            )
+        with torch.no_grad():
+            for master, saved in zip(masters, state["masters"], strict=True):
+                master.copy_(saved)
+        self._model.cast_masters()
+        if state["optimizer"] is not None:
+            self._optimizer = torch.optim.AdamW(masters)
+            self._optimizer.load_state_dict(state["optimizer"])
+
+
+class _Queue:
+    """Runs ``sample`` calls that come together from several threads as one batch.
+
+    The first caller works for all that are waiting with the same parameters, so there is no
+    thread of its own to start, stop or fork.
+    """
+
+    def __init__(self, work: Any) -> None:
+        self._work = work
+        self._lock = threading.Lock()  # guards _waiting
+        self._turn = threading.Lock()  # held by the caller that works
+        self._waiting: list[_Job] = []
+
+    def put(self, requests: list[SampleRequest], params: SamplingParams) -> list[list[Sample]]:
+        job = _Job(requests, params)
+        with self._lock:
+            self._waiting.append(job)
+        with self._turn:
+            if not job.done:
+                self._run(self._take_alike(params))
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    def _take_alike(self, params: SamplingParams) -> list[_Job]:
+        with self._lock:
+            alike = [job for job in self._waiting if job.params == params]
+            self._waiting = [job for job in self._waiting if job.params != params]
+        return alike
+
+    def _run(self, jobs: Sequence[_Job]) -> None:
+        requests = [request for job in jobs for request in job.requests]
+        try:
+            results = self._work(requests, jobs[0].params)
+        except BaseException as error:
+            for job in jobs:
+                job.error, job.done = error, True
+            return
+        for job in jobs:
+            count = len(job.requests)
+            job.result, results, job.done = results[:count], results[count:], True
+
+
+class _Job:
+    def __init__(self, requests: list[SampleRequest], params: SamplingParams) -> None:
+        self.requests, self.params = requests, params
+        self.result: list[list[Sample]] = []
+        self.error: BaseException | None = None
+        self.done = False

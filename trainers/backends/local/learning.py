@@ -1,0 +1,207 @@
+"""Learning: a GRPO group is one row, a tree with the prompt as its stem.
+
+The prompt is computed once for all G responses, forward and backward. The output layer runs in
+chunks, with the derivative of the loss by the logits worked by hand, so that logits for all
+tokens never exist at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .. import Datum, Floats
+from .attention import Tree, active
+
+#: Tokens of output layer at once: 256 rows of a 49,152-token vocabulary are 50 MB in float32.
+_CHUNK = 128
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """One datum within a row: where it is in the batch, and its part after the prompt."""
+
+    index: int
+    tokens: tuple[int, ...]  # what follows the prompt
+    act: Floats  # 1.0 where such a token is an act, shape (len(tokens),)
+
+
+@dataclass(frozen=True)
+class _Row:
+    prompt: tuple[int, ...]
+    branches: tuple[_Branch, ...]
+
+    @property
+    def longest(self) -> int:
+        return max(len(branch.tokens) for branch in self.branches)
+
+
+def plan_rows(datums: Sequence[Datum], budget: int) -> list[list[_Row]]:
+    """Group datums by prompt into rows, and rows into batches of about ``budget`` tokens."""
+    groups: dict[tuple[int, ...], list[_Branch]] = {}
+    for index, datum in enumerate(datums):
+        first = int(np.argmax(datum.mask > 0))
+        branch = _Branch(index, datum.tokens[first:], datum.mask[first:])
+        groups.setdefault(datum.tokens[:first], []).append(branch)
+    rows = [row for prompt, branches in groups.items() for row in _split(prompt, branches, budget)]
+    return list(_batches(rows, budget))
+
+
+def _split(prompt: tuple[int, ...], branches: list[_Branch], budget: int) -> Iterator[_Row]:
+    """Cut a group whose branches are long into several rows (each repeats the prompt)."""
+    branches = sorted(branches, key=lambda branch: len(branch.tokens))
+    while branches:
+        count = len(branches)
+        while count > 1 and len(prompt) + count * len(branches[count - 1].tokens) > budget:
+            count -= 1
+        yield _Row(prompt, tuple(branches[:count]))
+        branches = branches[count:]
+
+
+def _batches(rows: list[_Row], budget: int) -> Iterator[list[_Row]]:
+    """Put rows of like shape together; a batch is padded to its largest row."""
+    batch: list[_Row] = []
+    for row in sorted(rows, key=lambda row: (len(row.branches), row.longest, len(row.prompt))):
+        if batch and (len(batch) + 1) * _width([*batch, row]) > budget:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def _width(rows: Sequence[_Row]) -> int:
+    prompt = max(len(row.prompt) for row in rows)
+    branches = max(len(row.branches) for row in rows)
+    return prompt + branches * max(row.longest for row in rows)
+
+
+class _Laid:
+    """A batch of rows as tensors: ids and positions [B, P + G*R], and what to predict where."""
+
+    def __init__(self, rows: Sequence[_Row], device: torch.device) -> None:
+        B = len(rows)
+        self.P = P = max(len(row.prompt) for row in rows)
+        self.G = G = max(len(row.branches) for row in rows)
+        self.R = R = max(row.longest for row in rows) - 1  # the last token predicts nothing
+        ids = np.zeros((B, P + G * R), dtype=np.int64)
+        positions = np.zeros((B, P + G * R), dtype=np.int64)
+        predictors: list[int] = []  # flat place of the hidden state that predicts a target
+        targets: list[int] = []
+        self.where: list[tuple[int, int]] = []  # (datum, position in its tokens) of each target
+        for b, row in enumerate(rows):
+            stem = len(row.prompt)
+            ids[b, :stem] = row.prompt
+            positions[b, :P] = np.arange(P)
+            for j, branch in enumerate(row.branches):
+                start, count = P + j * R, len(branch.tokens) - 1
+                ids[b, start : start + count] = branch.tokens[:count]
+                positions[b, start : start + R] = stem + np.arange(R)
+                for t in np.flatnonzero(branch.act):
+                    place = stem - 1 if t == 0 else start + int(t) - 1
+                    predictors.append(b * (P + G * R) + place)
+                    targets.append(branch.tokens[t])
+                    self.where.append((branch.index, stem + int(t)))
+        self.ids = torch.from_numpy(ids).to(device)
+        self.positions = torch.from_numpy(positions).to(device)
+        self.predictors = torch.tensor(predictors, device=device)
+        self.targets = torch.tensor(targets, device=device)
+        self.prompt_lengths = torch.tensor([len(row.prompt) for row in rows], device=device)
+
+
+class Learner:
+    """Computes log-probabilities of act tokens, and gradients of a loss on them.
+
+    Args:
+        body: the transformers decoder.
+        head: hidden states [N, D] to logits [N, V], differentiable.
+        device: where the model is.
+        budget: tokens of one forward pass: what bounds memory.
+    """
+
+    def __init__(
+        self,
+        body: Any,
+        head: Callable[[Tensor], Tensor],
+        device: torch.device,
+        budget: int,
+    ) -> None:
+        self._body, self._head, self._device, self._budget = body, head, device, budget
+
+    def logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
+        """Return the log-probability of each act token, arrays shaped as ``Datum.tokens``."""
+        result = [np.zeros(len(datum.tokens)) for datum in datums]
+        with torch.no_grad():
+            for rows in plan_rows(datums, self._budget):
+                laid = _Laid(rows, self._device)
+                hidden = self._hidden(laid)
+                for part in _chunks(len(hidden)):
+                    logits = self._head(hidden[part]).float()
+                    lp = _target_logprobs(logits, laid.targets[part])
+                    _scatter(result, laid.where[part], lp.double().cpu().numpy())
+        return result
+
+    def backward(
+        self,
+        datums: Sequence[Datum],
+        slope: Callable[[Floats, Sequence[tuple[int, int]]], Floats],
+        after: Callable[[], None],
+    ) -> list[Floats]:
+        """Accumulate gradients; return the log-probabilities as ``logprobs`` does.
+
+        Args:
+            datums: what to learn from.
+            slope: (log-probs [n], [(datum, position)] of each) to d loss / d log-prob [n].
+            after: called whenever gradients have grown, to move them into float32.
+        """
+        result = [np.zeros(len(datum.tokens)) for datum in datums]
+        for rows in plan_rows(datums, self._budget):
+            laid = _Laid(rows, self._device)
+            hidden = self._hidden(laid)
+            gradient = torch.empty_like(hidden)
+            for part in _chunks(len(hidden)):
+                leaf = hidden[part].detach().requires_grad_()
+                logits = self._head(leaf)
+                with torch.no_grad():
+                    probs = logits.to(torch.float32, copy=True)
+                    lp = _target_logprobs(probs, laid.targets[part]).double().cpu().numpy()
+                    where = laid.where[part]
+                    _scatter(result, where, lp)
+                    slopes = torch.from_numpy(slope(lp, where)).to(self._device, torch.float32)
+                    # d lp / d logits = onehot - softmax; probs holds logits - logsumexp by now
+                    wave = probs.exp_().mul_(-slopes[:, None])
+                    wave.scatter_add_(1, laid.targets[part, None], slopes[:, None])
+                torch.autograd.backward(logits, wave.to(logits.dtype))
+                assert leaf.grad is not None
+                gradient[part] = leaf.grad
+                after()
+            torch.autograd.backward(hidden, gradient)
+            after()
+        return result
+
+    def _hidden(self, laid: _Laid) -> Tensor:
+        """Return the hidden states that predict act tokens, [n, D]."""
+        with active(Tree(laid.prompt_lengths, laid.P, laid.G, laid.R)):
+            out = self._body(input_ids=laid.ids, position_ids=laid.positions, use_cache=False)
+        hidden: Tensor = out.last_hidden_state.flatten(0, 1)[laid.predictors]
+        return hidden
+
+
+def _chunks(length: int) -> Iterator[slice]:
+    return (slice(start, start + _CHUNK) for start in range(0, length, _CHUNK))
+
+
+def _target_logprobs(logits: Tensor, targets: Tensor) -> Tensor:
+    """Turn logits into log-probabilities in place; return those of the targets."""
+    logits.sub_(logits.logsumexp(-1, keepdim=True))
+    return logits.gather(1, targets[:, None])[:, 0]
+
+
+def _scatter(arrays: list[Floats], where: Sequence[tuple[int, int]], values: Floats) -> None:
+    for (datum, position), value in zip(where, values, strict=True):
+        arrays[datum][position] = value

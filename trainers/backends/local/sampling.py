@@ -1,0 +1,289 @@
+"""Sampling: each prompt once, its responses together, finished rows left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .. import Sample, SampleRequest, SamplingParams
+from .attention import AfterShared, Whole, active, branch_attention, padding_bias
+
+_BLOCK = 256
+
+Cache = list[tuple[Tensor, Tensor]]
+
+
+def draw(logits: Tensor, uniform: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
+    """Draw one token a row by inverse CDF, in two levels.
+
+    A draw over a whole vocabulary costs a random number, or a cumulative sum, per entry; here
+    one uniform number a row picks a block of 256 by the blocks' sums, then a token in the block.
+
+    Args:
+        logits: [N, V] float32; overwritten.
+        uniform: [N] float64 in [0, 1).
+        temperature: 0 is the largest logit.
+
+    Returns:
+        tokens [N], and their log-probabilities at temperature 1, [N] float32.
+    """
+    top = logits.max(-1, keepdim=True).values
+    if temperature == 0.0:
+        tokens = logits.argmax(-1)
+        return tokens, (top - logits.logsumexp(-1, keepdim=True))[:, 0]
+    at_one = None if temperature == 1.0 else logits.logsumexp(-1, keepdim=True)
+    chosen_from = logits.clone() if at_one is not None else logits
+    weights = logits.sub_(top).div_(temperature).exp_()
+    N, V = weights.shape
+    blocks = torch.nn.functional.pad(weights, (0, -V % _BLOCK)).view(N, -1, _BLOCK)
+    sums = blocks.sum(-1, dtype=torch.float64).cumsum(-1)
+    total = sums[:, -1:]
+    point = uniform[:, None] * total
+    block = torch.searchsorted(sums, point, right=True).clamp_(max=sums.shape[1] - 1)
+    below = torch.where(block > 0, sums.gather(1, (block - 1).clamp_(min=0)), 0.0)
+    rows = torch.arange(N, device=logits.device)
+    inner = blocks[rows, block[:, 0]].double().cumsum(-1)
+    offset = torch.searchsorted(inner, point - below, right=True).clamp_(max=_BLOCK - 1)
+    tokens = (block * _BLOCK + offset).clamp_(max=V - 1)
+    if at_one is not None:
+        return tokens[:, 0], (chosen_from.gather(1, tokens) - at_one)[:, 0]
+    return tokens[:, 0], (weights.gather(1, tokens).log() - total.log().float())[:, 0]
+
+
+class _Growing:
+    """The attention plan of decoding: each branch grows by one token a pass.
+
+    Rows stand in a grid of [prompts, branches]; ``keep`` drops what has finished.
+    """
+
+    def __init__(self, cache: Cache, lengths: Tensor, branches: int, room: int) -> None:
+        self._prefix = cache
+        self._bias = padding_bias(lengths, cache[0][0].shape[2])
+        self._grid = (len(lengths), branches)
+        self._own: list[tuple[Tensor, Tensor] | None] = [None] * len(cache)
+        self._room = room
+        self._filled = 0
+
+    def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
+        keys, values = self._append(layer, k, v)
+        B, G = self._grid
+
+        def grid(x: Tensor) -> Tensor:  # [B*G, ...] -> [B, G, ...]
+            return x.view(B, G, *x.shape[1:])
+
+        own = (grid(keys), grid(values))
+        out = branch_attention(grid(q), self._prefix[layer], self._bias, own, None, scaling)
+        return out.flatten(0, 1)
+
+    def _append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        own = self._own[layer]
+        if own is None:
+            shape = (k.shape[0], k.shape[1], self._room, k.shape[3])
+            own = self._own[layer] = (k.new_empty(shape), v.new_empty(shape))
+        t = self._filled
+        own[0][:, :, t : t + 1], own[1][:, :, t : t + 1] = k, v
+        return own[0][:, :, : t + 1], own[1][:, :, : t + 1]
+
+    def grown(self) -> None:
+        """Say that every layer has taken its token."""
+        self._filled += 1
+
+    def keep(self, prompts: Tensor, rows: Tensor, branches: int) -> None:
+        """Keep only these prompts, and these rows as a grid of ``branches`` for each."""
+        if len(prompts) < self._grid[0]:
+            self._prefix = [(k[prompts], v[prompts]) for k, v in self._prefix]
+            self._bias = self._bias[prompts]
+        self._own = [None if own is None else (own[0][rows], own[1][rows]) for own in self._own]
+        self._grid = (len(prompts), branches)
+
+
+class Sampler:
+    """Draws responses from a model.
+
+    Args:
+        body: the transformers decoder, ``body(input_ids=, position_ids=)`` to hidden states.
+        head: hidden states [N, D] to logits [N, V].
+        decode: token ids to text, for stop strings.
+        device: where the model is.
+    """
+
+    def __init__(
+        self,
+        body: Any,
+        head: Callable[[Tensor], Tensor],
+        decode: Callable[[Sequence[int]], str],
+        device: torch.device,
+    ) -> None:
+        self._body, self._head, self._decode, self._device = body, head, decode, device
+
+    @torch.inference_mode()
+    def sample(
+        self, requests: Sequence[SampleRequest], params: SamplingParams
+    ) -> list[list[Sample]]:
+        """Return ``n`` samples for each request, in order.
+
+        Randomness comes from ``params.seed`` and the place of a sample in ``requests`` alone.
+        """
+        branches = max(request.n for request in requests)
+        uniform = _uniform(params.seed, len(requests), branches, params.max_tokens)
+        cache, lengths, hidden = self._prefill([request.context for request in requests])
+        state = _State(requests, branches, lengths, uniform.to(self._device), params, self._decode)
+        logits = self._head(hidden).float()
+        state.take(*self._draw_first(logits, state))
+        plan = _Growing(cache, lengths, branches, params.max_tokens)
+        while state.unfinished:
+            kept = state.shrink()
+            if kept is not None:
+                plan.keep(*kept)
+            with active(plan):
+                hidden = self._forward(state.last[:, None], state.positions[:, None])
+            plan.grown()
+            state.take(*draw(self._head(hidden[:, 0]).float(), state.uniform(), params.temperature))
+        return state.samples()
+
+    def _draw_first(self, logits: Tensor, state: _State) -> tuple[Tensor, Tensor]:
+        """The first token of all branches comes from the one set of logits of their prompt."""
+        spread = logits.repeat_interleave(state.branches, 0)
+        return draw(spread, state.uniform(), state.params.temperature)
+
+    def _prefill(self, contexts: Sequence[Sequence[int]]) -> tuple[Cache, Tensor, Tensor]:
+        """Return keys and values [B, K, P, d] a layer, lengths [B], last hidden states [B, D]."""
+        shared = _common_prefix(contexts)
+        rest = [context[shared:] for context in contexts]
+        lengths = torch.tensor([len(row) for row in rest], device=self._device)
+        ids = _pad(rest, self._device)
+        positions = shared + torch.arange(ids.shape[1], device=self._device).expand_as(ids)
+        plan: Whole | AfterShared
+        if shared:
+            first = Whole(keep=True)
+            with active(first):
+                self._forward(_pad([contexts[0][:shared]], self._device), None)
+            plan = AfterShared(first.cache, ids.shape[1], self._device)
+        else:
+            plan = Whole(keep=True)
+        with active(plan):
+            hidden = self._forward(ids, positions)
+        rows = torch.arange(len(rest), device=self._device)
+        return plan.cache, lengths + shared, hidden[rows, lengths - 1]
+
+    def _forward(self, ids: Tensor, positions: Tensor | None) -> Tensor:
+        if positions is None:
+            positions = torch.arange(ids.shape[1], device=self._device)[None]
+        out = self._body(input_ids=ids, position_ids=positions, use_cache=False)
+        hidden: Tensor = out.last_hidden_state
+        return hidden
+
+
+class _State:
+    """The responses as they grow. Rows stand in a grid of [prompts, branches]."""
+
+    def __init__(
+        self,
+        requests: Sequence[SampleRequest],
+        branches: int,
+        lengths: Tensor,
+        uniform: Tensor,
+        params: SamplingParams,
+        decode: Callable[[Sequence[int]], str],
+    ) -> None:
+        self.params, self.branches = params, branches
+        self._requests, self._decode = requests, decode
+        self._uniform = uniform  # [B * G, R]
+        self._device = lengths.device
+        total = len(requests) * branches
+        self._tokens: list[list[int]] = [[] for _ in range(total)]
+        self._logprobs: list[list[float]] = [[] for _ in range(total)]
+        wanted = [b < r.n for r in requests for b in range(branches)]
+        self._alive = np.array(wanted)
+        self._rows = np.arange(total)  # which response each row of the grid is
+        self._grid = (len(requests), branches)
+        self.positions = lengths.repeat_interleave(branches)
+        self.last = torch.zeros(total, dtype=torch.long, device=self._device)
+        self._step = 0
+        self._stops = frozenset(params.stop_tokens)
+        # Every character is at least one token, or part of one: so many last tokens hold a stop.
+        self._tail = max((len(s.encode()) for s in params.stop), default=0)
+
+    @property
+    def unfinished(self) -> bool:
+        return bool(self._alive.any()) and self._step < self.params.max_tokens
+
+    def uniform(self) -> Tensor:
+        """The random numbers of this step, one a row."""
+        index = torch.from_numpy(self._rows).to(self._device)
+        return self._uniform[index, self._step]
+
+    def take(self, tokens: Tensor, logprobs: Tensor) -> None:
+        """Append the drawn tokens to the rows that go on; find out which have ended."""
+        if self._step:
+            self.positions = self.positions + 1
+        self._step += 1
+        self.last = tokens
+        for row, token, logprob in zip(
+            self._rows.tolist(), tokens.tolist(), logprobs.tolist(), strict=True
+        ):
+            if self._alive[row]:
+                self._tokens[row].append(token)
+                self._logprobs[row].append(logprob)
+                if token in self._stops or self._hit_stop(row):
+                    self._alive[row] = False
+
+    def _hit_stop(self, row: int) -> bool:
+        if not self._tail:
+            return False
+        text = self._decode(self._tokens[row][-self._tail :])
+        return any(stop in text for stop in self.params.stop)
+
+    def shrink(self) -> tuple[Tensor, Tensor, int] | None:
+        """Leave out what has finished; return what to keep, or None if it is not worth it.
+
+        The grid stays a grid: a prompt with fewer live branches than the fullest one is filled
+        up with a finished row, whose tokens are not taken.
+        """
+        B, G = self._grid
+        live = self._alive[self._rows].reshape(B, G)
+        counts = live.sum(1)
+        prompts = np.flatnonzero(counts)
+        branches = int(counts.max())
+        if len(prompts) * branches > 0.9 * B * G:
+            return None
+        order = np.argsort(~live[prompts], axis=1, kind="stable")[:, :branches]
+        rows = (prompts[:, None] * G + order).ravel()
+        self._rows = self._rows[rows]
+        self._grid = (len(prompts), branches)
+        index = torch.from_numpy(rows).to(self._device)
+        self.last, self.positions = self.last[index], self.positions[index]
+        return torch.from_numpy(prompts).to(self._device), index, branches
+
+    def samples(self) -> list[list[Sample]]:
+        return [
+            [
+                Sample(tuple(self._tokens[row]), tuple(self._logprobs[row]))
+                for row in range(i * self.branches, i * self.branches + request.n)
+            ]
+            for i, request in enumerate(self._requests)
+        ]
+
+
+def _uniform(seed: int, rows: int, branches: int, length: int) -> Tensor:
+    rng = np.random.Generator(np.random.Philox(seed))
+    return torch.from_numpy(rng.random((rows * branches, length)))
+
+
+def _common_prefix(contexts: Sequence[Sequence[int]]) -> int:
+    """Return how many first tokens all contexts share, leaving each at least one of its own."""
+    if len(contexts) < 2:
+        return 0
+    low, high = min(map(tuple, contexts)), max(map(tuple, contexts))  # they differ earliest
+    length = min(map(len, contexts)) - 1
+    return next((i for i in range(length) if low[i] != high[i]), max(length, 0))
+
+
+def _pad(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
+    """Return [rows, longest], right-padded with 0."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows], device=device)

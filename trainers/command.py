@@ -1,0 +1,291 @@
+"""``mint-grpo``: settings from the command line, the environment and ``.env``, in that order.
+
+The parser is made for the environment named: its own settings (``--digits 1``) and its defaults
+are part of ``mint-grpo ENV --help``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+from dotenv import dotenv_values
+from pydantic import AliasChoices, Field, ValidationError, create_model
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+import mint_envs
+from mint_envs.errors import MintEnvsError
+from mint_envs.registration import settings_of
+
+from .config import TrainConfig, defaults_for
+from .errors import TrainerError
+from .run import read_config
+
+USAGE = """\
+usage: mint-grpo ENV [options]        train on an environment
+       mint-grpo --resume RUN_DIR     go on with a run
+       mint-grpo ENV --help           all options, with the defaults for ENV
+
+examples:
+  mint-grpo mint/Math-v0                          2-digit sums, on this machine
+  mint-grpo mint/Math-v0 --digits 1 --steps 30    one-digit sums
+  mint-grpo mint/Math-v0 --dataset train.jsonl --max-tokens 200
+  MINT_API_KEY=... mint-grpo mint/Math-v0         the same on a MinT service
+  mint-grpo my_package:my/Env-v0                  your own registered environment
+
+environments: {ids}
+"""
+
+_HELP = """Train on {env} with GRPO.
+
+examples:
+  mint-grpo {env} --steps 20 --batch 16 --group 8
+  mint-grpo {env} --eval-every 10 --seed 1 --run-dir runs/second
+  mint-grpo {env} --base-model path/or/name --lr 1e-4 --loss-fn ppo
+  mint-grpo --resume runs/second
+
+Each option is also read from the environment and from .env: MINT_RL_STEPS for --steps and so on,
+MINT_BASE_MODEL, MINT_LORA_RANK, MINT_API_KEY (a service in place of this machine), MINT_BASE_URL.
+"""
+
+#: Environment variables of the MinT documents whose names are not MINT_RL_<FIELD>.
+_NAMES = {"base_model": "MINT_BASE_MODEL", "rank": "MINT_LORA_RANK"}
+#: Other names that the documents give to a setting.
+_ALIASES = {
+    "lr": ("learning_rate",),
+    "group": ("group_size",),
+    "batch": ("batch_size", "groups_per_batch"),
+}
+
+
+@dataclass(frozen=True)
+class Command:
+    """What the user asked for."""
+
+    config: TrainConfig
+    folder: Path
+    resume: bool
+    api_key: str | None
+    base_url: str | None
+
+
+def parse(argv: Sequence[str]) -> Command:
+    """Return the command of ``argv``; exits with a usage message where argparse would.
+
+    Raises:
+        TrainerError: a wrong value, an unknown environment, or a folder that cannot be used.
+    """
+    if not argv or argv[0] in ("-h", "--help"):
+        sys.stdout.write(USAGE.format(ids=", ".join(mint_envs.env_ids())))
+        raise SystemExit(0 if argv else 2)
+    dotenv = {k: v for k, v in dotenv_values(".env").items() if v is not None}
+    variables = {**dotenv, **os.environ}
+    key = variables.get("MINT_API_KEY") or None
+    base_url = variables.get("MINT_BASE_URL") or None
+    folder, argv = _take_resume(argv)
+    if folder is not None:
+        return _resume(folder, argv, key, base_url)
+    if argv[0].startswith("-"):
+        raise TrainerError(f"the environment comes first: mint-grpo ENV {argv[0]} ...")
+    env = argv[0]
+    config = _read(env, argv[1:], key, [_from_variables(os.environ), _from_variables(dotenv)])
+    return Command(config, _run_folder(config), False, key, base_url)
+
+
+def _take_resume(argv: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """Take ``--resume RUN_DIR`` out of the arguments, wherever it stands."""
+    for i, word in enumerate(argv):
+        if word != "--resume" and not word.startswith("--resume="):
+            continue
+        value = word.partition("=")[2] or (argv[i + 1] if i + 1 < len(argv) else "")
+        if not value or value.startswith("-"):
+            raise TrainerError("--resume needs the folder of a run: mint-grpo --resume RUN_DIR")
+        used = 1 if "=" in word else 2
+        return Path(value), [*argv[:i], *argv[i + used :]]
+    return None, list(argv)
+
+
+def _resume(folder: Path, argv: Sequence[str], key: str | None, base_url: str | None) -> Command:
+    stored = read_config(folder)
+    env = str(stored["env"])
+    if argv and not argv[0].startswith("-"):
+        if argv[0] != env:
+            raise TrainerError(f"{folder} is a run of {env}, not of {argv[0]}: leave {argv[0]} out")
+        argv = argv[1:]
+    # The run's own settings stand in for the defaults, and the environment has no say.
+    return Command(_read(env, argv, key, [], stored), folder, True, key, base_url)
+
+
+def _read(
+    env: str,
+    argv: Sequence[str],
+    key: str | None,
+    sources: Sequence[Mapping[str, Any]],
+    stored: Mapping[str, Any] | None = None,
+) -> TrainConfig:
+    """Parse ``argv`` over ``sources`` over the stored settings, or the defaults of ``env``."""
+    own = _own_settings(env)
+    defaults = {} if stored is None else dict(stored)
+    chosen = _parser(env, own, argv, [*sources, defaults]).model_dump()
+    preset = chosen.pop("preset")
+    if stored is None:
+        wanted = _backend(chosen["backend"], key)
+        presets = defaults_for(env, wanted, preset)
+        chosen = _parser(env, own, argv, [*sources, presets]).model_dump()
+        chosen.pop("preset")
+        chosen["backend"] = wanted
+    settings = {**chosen["env_settings"]}
+    for name, flag in own.items():
+        value = chosen.pop(flag.name)
+        if value is not None:
+            settings[name] = value
+    try:
+        return TrainConfig(**{**chosen, "env": env, "env_settings": settings})
+    except ValidationError as error:
+        raise TrainerError(_first_error(error)) from error
+
+
+def _backend(name: str, key: str | None) -> str:
+    return ("mint" if key else "local") if name == "auto" else name
+
+
+# -- the parser -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Flag:
+    """A setting of the environment as an option."""
+
+    name: str  # of the option; "env_seed" if the trainer has a "seed" of its own
+    type: Any
+    help: str
+
+
+def _own_settings(env: str) -> dict[str, _Flag]:
+    """Return the environment's settings as options, by the environment's name of each.
+
+    Raises:
+        TrainerError: the id is unknown, or its module cannot be imported.
+    """
+    try:
+        spec = gym.spec(env)
+    except (gym.error.Error, ImportError) as error:
+        known = ", ".join(mint_envs.env_ids())
+        raise TrainerError(f"{error} Environments of this package: {known}.") from error
+    if "task" not in spec.kwargs:
+        return {}  # a third party's: its settings go through --env-settings
+    try:
+        found = settings_of(env)
+    except MintEnvsError as error:
+        raise TrainerError(str(error)) from error
+    flags = {}
+    for name, setting in found.items():
+        option = f"env_{name}" if name in TrainConfig.model_fields else name
+        default = "" if setting.default is None else f" (default: {setting.default})"
+        flags[name] = _Flag(option, setting.type, f"[{env}] {setting.help}{default}")
+    return flags
+
+
+def _parser(
+    env: str, own: Mapping[str, _Flag], argv: Sequence[str], sources: Sequence[Mapping[str, Any]]
+) -> BaseSettings:
+    """Build the settings class for ``env`` and read it from all sources, strongest first."""
+    fields: dict[str, Any] = {}
+    for name, info in TrainConfig.model_fields.items():
+        if name != "env":
+            fields[name] = (info.annotation, _option(name, info))
+    for flag in own.values():
+        fields[flag.name] = (_optional(flag.type), Field(None, description=flag.help))
+    fields["preset"] = (str | None, Field(None, description="defaults: documents or local"))
+
+    class Base(BaseSettings):
+        model_config = SettingsConfigDict(
+            cli_parse_args=list(argv),
+            cli_prog_name=f"mint-grpo {env}",
+            cli_kebab_case=True,
+            cli_implicit_flags=True,
+            cli_hide_none_type=True,
+            cli_avoid_json=True,
+            extra="forbid",
+        )
+
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return tuple(_Given(settings_cls, source) for source in sources)
+
+    model = create_model("mint-grpo", __base__=Base, __doc__=_HELP.format(env=env), **fields)
+    try:
+        return model()
+    except ValidationError as error:
+        raise TrainerError(_first_error(error)) from error
+
+
+class _Given(PydanticBaseSettingsSource):
+    """A source of settings that are there already, by field name."""
+
+    def __init__(self, settings_cls: type[BaseSettings], values: Mapping[str, Any]) -> None:
+        super().__init__(settings_cls)
+        self._values = {k: v for k, v in values.items() if k in settings_cls.model_fields}
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        return self._values.get(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        return dict(self._values)
+
+
+def _option(name: str, info: FieldInfo) -> Any:
+    """Return the field of an option: TrainConfig's default, help, and the documents' aliases.
+
+    Checks are left to TrainConfig, which makes them once all sources are joined.
+    """
+    aliases = AliasChoices(name, *_ALIASES[name]) if name in _ALIASES else None
+    default = info.get_default(call_default_factory=True)
+    return Field(default, description=info.description, validation_alias=aliases)
+
+
+def _optional(kind: Any) -> Any:
+    return str | None if kind is Any else kind | None
+
+
+def _from_variables(variables: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings that are given as ``MINT_RL_STEPS`` and the like."""
+    found: dict[str, Any] = {}
+    for field, info in TrainConfig.model_fields.items():
+        value = variables.get(_NAMES.get(field, f"MINT_RL_{field.upper()}"), "")
+        if value:
+            several = typing.get_origin(info.annotation) is tuple
+            found[field] = value.split(",") if several else value
+    return found
+
+
+def _first_error(error: ValidationError) -> str:
+    """Return the first fault in one line: the setting, what is wrong, the value."""
+    fault = error.errors()[0]
+    name = ".".join(map(str, fault["loc"])).replace("_", "-")
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    if not name:
+        return message
+    return f"--{name}: {message[0].lower()}{message[1:]} (got {fault['input']!r})"
+
+
+def _run_folder(config: TrainConfig) -> Path:
+    if config.run_dir is not None:
+        return Path(config.run_dir)
+    name = config.env.rpartition(":")[2].replace("/", "-")
+    return Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"

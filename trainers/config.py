@@ -1,0 +1,168 @@
+"""``TrainConfig``: every setting of a run, with its default, its check and its help.
+
+Names and defaults are those of the MinT documents. Nothing here reads the environment; the
+command ``mint-grpo`` does (``trainers.command``).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from .losses import LOSSES, check_loss
+
+Positive = Annotated[int, Field(ge=1)]
+
+
+class TrainConfig(BaseModel):
+    """All settings of one training run. Frozen; a wrong value or name is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    env: str = Field("mint/Math-v0", description="environment id, or 'module:id'")
+    env_settings: dict[str, Any] = Field(
+        default_factory=dict, description="keyword arguments of the environment"
+    )
+
+    # The loop
+    steps: Positive = Field(10, description="training steps")
+    batch: Positive = Field(8, description="prompts per step")
+    group: int = Field(4, ge=2, description="responses per prompt")
+    max_tokens: Positive = Field(16, description="longest response, in tokens")
+    temperature: float = Field(0.8, gt=0, le=10, description="sampling temperature")
+    seed: int = Field(0, ge=0, description="seed of problems, sampling and LoRA weights")
+
+    # The loss
+    loss_fn: Literal["importance_sampling", "ppo", "cispo", "dro"] = Field(
+        "importance_sampling", description="policy loss"
+    )
+    clip_low_threshold: float = Field(0.8, description="ppo, cispo: smallest ratio")
+    clip_high_threshold: float = Field(1.2, description="ppo, cispo: largest ratio")
+    dro_beta: float = Field(0.05, description="dro: weight of the quadratic term")
+    advantage: Literal["mean", "std", "rloo", "dr_grpo"] = Field(
+        "mean", description="baseline of a group"
+    )
+    length_norm: Literal["none", "token", "sequence", "constant"] = Field(
+        "none", description="normalisation by length, folded into the advantages"
+    )
+    kl_penalty_coef: float = Field(
+        0.0,
+        ge=0,
+        description="KL penalty against the frozen base model, folded into the advantages",
+    )
+
+    # The optimizer
+    lr: float = Field(2e-5, gt=0, description="Adam learning rate")
+    lr_schedule: Literal["constant", "linear"] = Field(
+        "constant", description="linear: down to 0 over the steps"
+    )
+    betas: tuple[float, float] = Field((0.9, 0.999), description="Adam decay rates, e.g. 0.9,0.999")
+    eps: float = Field(1e-8, gt=0, description="Adam epsilon")
+    weight_decay: float = Field(0.0, ge=0, description="weight decay")
+    grad_clip: float = Field(0.0, ge=0, description="largest gradient norm; 0 is no clipping")
+
+    # The model
+    backend: Literal["auto", "local", "mint", "bandit"] = Field(
+        "auto", description="auto: mint if there is a MINT_API_KEY, else local"
+    )
+    base_model: str | None = Field(
+        None,
+        description="model name or folder; default: Qwen/Qwen3-0.6B on a service, "
+        "SmolLM2-135M-Instruct here",
+    )
+    rank: Positive = Field(16, description="LoRA rank")
+    train_mlp: bool = Field(True, description="train the MLP layers")
+    train_attn: bool = Field(True, description="train the attention layers")
+    train_unembed: bool = Field(True, description="train the output layer")
+    device: str | None = Field(None, description="local: cpu, cuda or mps; default: the best here")
+    dtype: Literal["bfloat16", "float32"] | None = Field(
+        None, description="local: default is the faster one on this hardware"
+    )
+    threads: Positive | None = Field(
+        None, description="local: CPU threads; default: all cores, or 1 on a loaded machine"
+    )
+    tokenizer: str | None = Field(
+        None, description="mint: tokenizer name or folder, where the service's cannot be fetched"
+    )
+
+    # Evaluation and the run directory
+    eval_every: int = Field(0, ge=0, description="evaluate every so many steps; 0: never")
+    eval_problems: Positive = Field(100, description="held-out problems of an evaluation")
+    eval_samples: Positive = Field(1, description="also report pass@k of so many samples")
+    save_every: int = Field(20, ge=0, description="checkpoint every so many steps; 0: at the end")
+    run_dir: str | None = Field(None, description="folder of the run; default: runs/<env>-<time>")
+    log_to: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = Field(
+        (), description="also log to tensorboard, trackio or wandb"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> TrainConfig:
+        check_loss(self.loss_fn, self.loss_fn_config)
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"betas={self.betas} must both be in [0, 1)")
+        if self.advantage == "dr_grpo" and self.length_norm not in ("none", "constant"):
+            raise ValueError(
+                f"advantage='dr_grpo' divides by max_tokens; length_norm={self.length_norm!r} "
+                "would divide again. Leave length_norm out, or use advantage='mean'."
+            )
+        if not (self.train_mlp or self.train_attn or self.train_unembed):
+            raise ValueError("set at least one of train_mlp, train_attn, train_unembed")
+        return self
+
+    @property
+    def loss_fn_config(self) -> dict[str, float]:
+        """The thresholds that ``loss_fn`` takes, by the service's keys."""
+        values = {
+            "clip_low_threshold": self.clip_low_threshold,
+            "clip_high_threshold": self.clip_high_threshold,
+            "beta": self.dro_beta,
+        }
+        return {key: values[key] for key in LOSSES[self.loss_fn][1]}
+
+    @property
+    def effective_length_norm(self) -> str:
+        """``length_norm``, with Dr. GRPO's own filled in."""
+        return "constant" if self.advantage == "dr_grpo" else self.length_norm
+
+
+#: Defaults of the MinT documents by environment, where they differ from the RL overview's above.
+DOCUMENTED: dict[str, dict[str, Any]] = {
+    "mint/Math-v0": {
+        "steps": 5, "batch": 10, "group": 4, "lr": 1e-4, "max_tokens": 8, "temperature": 1.0,
+    },
+    "mint/Code-v0": {"max_tokens": 256},
+    "mint/Chat-v0": {"max_tokens": 128, "temperature": 1.0},
+}  # fmt: skip
+
+#: What a small model on this machine learns from, and shows, in a few minutes. Chosen over three
+#: seeds with held-out problems: docs/training.md has the curves.
+LOCAL: dict[str, dict[str, Any]] = {
+    "mint/Math-v0": {
+        "steps": 40, "batch": 32, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
+        "betas": (0.9, 0.95), "length_norm": "token", "grad_clip": 1.0,
+        "eval_every": 10, "eval_problems": 200,
+    },
+}  # fmt: skip
+
+
+#: A service may be gone at any step; a checkpoint there costs what each step's sampler costs.
+SERVICE: dict[str, Any] = {"save_every": 1}
+
+
+def defaults_for(env: str, backend: str, preset: str | None = None) -> dict[str, Any]:
+    """Return the defaults of ``env`` that differ from ``TrainConfig``'s.
+
+    Args:
+        env: environment id; ``"module:id"`` counts as ``id``.
+        backend: ``"local"``, ``"mint"`` or ``"bandit"``.
+        preset: ``"documents"``, or ``"local"`` for a small model on this machine; by default
+            what suits the backend.
+    """
+    name = env.rpartition(":")[2]
+    local = (preset or backend) == "local"
+    return {
+        **(SERVICE if backend == "mint" else {}),
+        **DOCUMENTED.get(name, {}),
+        **(LOCAL.get(name, {}) if local else {}),
+    }

@@ -1,0 +1,15 @@
+"""The errors of the trainer: one line each, saying what to do next.
+
+TrainerError
+`-- BackendError   the model's side failed: a service, a key, a model, a checkpoint
+"""
+
+from __future__ import annotations
+
+
+class TrainerError(Exception):
+    """Base of every error that the trainer raises on purpose; ``mint-grpo`` exits with 2."""
+
+
+class BackendError(TrainerError):
+    """The backend cannot go on. The message is one line and names the next step."""

@@ -1,0 +1,79 @@
+"""Evaluation on held-out problems: greedy accuracy, and pass@k."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mint_envs  # noqa: F401  (registers the ids)
+from mint_envs.errors import MintEnvsError
+from mint_envs.registration import settings_of
+
+from .backends import Backend, SamplingParams
+from .config import TrainConfig
+from .rollout import EnvPool, collect
+
+#: Seeds of evaluations come from a stream of their own.
+_STREAM = 0x65766131
+
+
+def split_settings(config: TrainConfig, split: str) -> dict[str, object]:
+    """Return the environment's settings for ``"train"`` or ``"test"``.
+
+    An environment with a ``split`` setting gets it, unless the user chose one or there is no
+    evaluation: then its data are not divided. Others are told apart by their seeds alone.
+    """
+    chosen = "split" in config.env_settings or not config.eval_every
+    if chosen or not _has_split(config.env):
+        return dict(config.env_settings)
+    return {**config.env_settings, "split": split}
+
+
+def held_out_pool(config: TrainConfig, backend: Backend) -> EnvPool | None:
+    """Return the environments of an evaluation, or None if there will be none."""
+    if not config.eval_every:
+        return None
+    settings = split_settings(config, "test")
+    return EnvPool(config.env, config.eval_problems, backend.tokenizer, settings)
+
+
+def evaluate(config: TrainConfig, backend: Backend, pool: EnvPool | None) -> dict[str, float]:
+    """Return ``eval/accuracy`` and ``eval/reward`` of greedy responses, and ``eval/pass_at_k``.
+
+    The problems are the same at every evaluation, and in every run of whatever seed.
+    """
+    assert pool is not None
+    state = np.random.SeedSequence(_STREAM).generate_state(config.eval_problems)
+    seeds = [int(seed) for seed in state]
+    greedy = SamplingParams(config.max_tokens, 0.0, pool.stop, pool.stop_tokens)
+    episodes = [group[0] for group in collect(pool, backend, seeds, 1, greedy)]
+    measured = [episode for episode in episodes if episode.scored]
+    result = {
+        "eval/accuracy": _mean([episode.reward >= 1.0 - 1e-9 for episode in measured]),
+        "eval/reward": _mean([episode.reward for episode in measured]),
+    }
+    if config.eval_samples > 1:
+        result[f"eval/pass_at_{config.eval_samples}"] = _pass_at(config, backend, pool, seeds)
+    return result
+
+
+def _pass_at(config: TrainConfig, backend: Backend, pool: EnvPool, seeds: list[int]) -> float:
+    """Sample k responses for each problem; return the fraction with a full mark among them."""
+    passed = np.zeros(len(seeds), dtype=bool)
+    for draw in range(config.eval_samples):
+        params = SamplingParams(
+            config.max_tokens, config.temperature, pool.stop, pool.stop_tokens, seed=draw + 1
+        )
+        groups = collect(pool, backend, seeds, 1, params)
+        passed |= [g[0].scored and g[0].reward >= 1.0 - 1e-9 for g in groups]
+    return float(passed.mean())
+
+
+def _has_split(env: str) -> bool:
+    try:
+        return "split" in settings_of(env)
+    except (MintEnvsError, KeyError):
+        return False
+
+
+def _mean(values: list[bool] | list[float]) -> float:
+    return float(np.mean(values)) if values else 0.0

@@ -1,0 +1,160 @@
+"""What a run prints, its progress bar, and the optional sinks."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from .errors import TrainerError
+
+#: After so many steps in a row without signal, say what to change.
+_PATIENCE = 3
+
+
+class Log:
+    """Prints what MinT users know (``Model:``, ``Step N: accuracy=..., datums=...``, ``Saved:``).
+
+    Args:
+        sinks: further takers of metrics, ``sink(step, metrics)``.
+        out: where to print; a progress bar is shown if it is a terminal.
+        reward_line: print ``avg_reward`` in place of ``accuracy``, as MinT's chat demo does.
+    """
+
+    def __init__(
+        self,
+        sinks: Sequence[Callable[[int, Mapping[str, float]], None]] = (),
+        out: Any = None,
+        reward_line: bool = False,
+    ) -> None:
+        self._console = Console(file=out or sys.stdout, soft_wrap=True, highlight=False)
+        self._sinks = sinks
+        self._reward_line = reward_line
+        self._advice = _Advice()
+        self._progress: Progress | None = None
+        self._task: Any = None
+
+    def say(self, text: str) -> None:
+        """Print one line."""
+        self._console.print(text, markup=False)
+
+    def begin_step(self, step: int, last: int) -> None:
+        """Show the progress bar, on a terminal."""
+        if self._progress is None and self._console.is_terminal:
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+            )
+            self._progress = Progress(*columns, console=self._console, transient=True)
+            self._progress.start()
+            self._task = self._progress.add_task("training", total=last, completed=step - 1)
+
+    def show_rollout(self, running: int) -> None:
+        """Say in the progress bar how many episodes are being sampled."""
+        if self._progress is not None:
+            self._progress.update(self._task, description=f"sampling {running}")
+
+    def step(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Print the line of a step, forward its metrics, and advise if nothing is learned."""
+        first = (
+            f"avg_reward={metrics['reward']:.3f}"
+            if self._reward_line
+            else f"accuracy={metrics['accuracy']:.1%}"
+        )
+        self.say(
+            f"Step {step}: {first}, datums={metrics['datums']:.0f}, "
+            f"reward={metrics['reward']:.3f}, {metrics['seconds']:.1f}s"
+        )
+        for advice in self._advice.after(metrics):
+            self.say(advice)
+        if self._progress is not None:
+            self._progress.update(self._task, completed=step, description="training")
+        for sink in self._sinks:
+            sink(step, metrics)
+
+    def evaluation(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Print the line of an evaluation, and forward its metrics."""
+        values = ", ".join(f"{k.removeprefix('eval/')}={v:.1%}" for k, v in metrics.items())
+        self.say(f"Eval after step {step} (held out, greedy): {values}")
+        for sink in self._sinks:
+            sink(step, metrics)
+
+    def close(self) -> None:
+        """Take the progress bar away."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+
+class _Advice:
+    """Says what to change when steps in a row teach nothing, as the MinT documents do."""
+
+    def __init__(self) -> None:
+        self._no_datums = self._no_accuracy = 0
+
+    def after(self, metrics: Mapping[str, float]) -> list[str]:
+        self._no_datums = self._no_datums + 1 if metrics["datums"] == 0 else 0
+        self._no_accuracy = self._no_accuracy + 1 if metrics["reward"] == 0 else 0
+        lines = []
+        if self._no_datums == _PATIENCE:
+            lines.append(
+                f"  datums=0 for {_PATIENCE} steps: all rewards of each group were equal, so there "
+                "is nothing to learn from. Raise --group or --batch, or --temperature."
+            )
+        if self._no_accuracy == _PATIENCE:
+            lines.append(
+                f"  accuracy=0.0% for {_PATIENCE} steps: no response was right. Raise --max-tokens "
+                "if responses are cut off (see 'truncated' in metrics.jsonl), or begin with easier "
+                "problems."
+            )
+        return lines
+
+
+def open_sinks(
+    names: Sequence[str], folder: Path, config: Mapping[str, Any]
+) -> list[Callable[[int, Mapping[str, float]], None]]:
+    """Return one sink for each name.
+
+    Raises:
+        TrainerError: its package is not installed.
+    """
+    makers = {"tensorboard": _tensorboard, "trackio": _trackio, "wandb": _wandb}
+    sinks = []
+    for name in names:
+        try:
+            sinks.append(makers[name](folder, config))
+        except ImportError as error:
+            raise TrainerError(
+                f"--log-to {name} needs its package: pip install 'mint-envs[{name}]'"
+            ) from error
+    return sinks
+
+
+def _tensorboard(folder: Path, config: Mapping[str, Any]) -> Callable[..., None]:
+    writer = importlib.import_module("torch.utils.tensorboard").SummaryWriter(str(folder))
+
+    def sink(step: int, metrics: Mapping[str, float]) -> None:
+        for name, value in metrics.items():
+            writer.add_scalar(name, value, step)
+        writer.flush()
+
+    return sink
+
+
+def _trackio(folder: Path, config: Mapping[str, Any]) -> Callable[..., None]:
+    trackio = importlib.import_module("trackio")
+    trackio.init(project="mint-envs", name=folder.name, config=dict(config))
+    return lambda step, metrics: trackio.log(dict(metrics), step=step)
+
+
+def _wandb(folder: Path, config: Mapping[str, Any]) -> Callable[..., None]:
+    wandb = importlib.import_module("wandb")
+    wandb.init(project="mint-envs", name=folder.name, dir=str(folder), config=dict(config))
+    return lambda step, metrics: wandb.log(dict(metrics), step=step)

@@ -1,0 +1,73 @@
+"""What one step reports: a flat dict of numbers, the same keys every step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .backends import Datum, UpdateResult
+from .rollout import Episode
+
+
+def step_metrics(
+    groups_P: Sequence[Sequence[Episode]],
+    datums: Sequence[Datum],
+    equal_groups: int,
+    update: UpdateResult | None,
+    kl_base: float,
+    seconds: Mapping[str, float],
+) -> dict[str, float]:
+    """Return the metrics of a step.
+
+    Rewards, accuracy and pass@group are over measured episodes only; ``accuracy`` is the
+    fraction with full marks. ``entropy`` is the sampler's, estimated from the log-probabilities
+    of what it drew; ``kl_sample_train`` is the mean of sampler minus trainer log-probability
+    before the update (0 if they agree). Seconds are by phase, tokens per second by theirs.
+    """
+    episodes = [episode for group in groups_P for episode in group]
+    measured = [episode for episode in episodes if episode.scored]
+    rewards = np.array([episode.reward for episode in measured])
+    lengths = np.array([episode.length for episode in episodes])
+    logprobs = np.concatenate([np.array(e.logprobs) for e in episodes] or [np.zeros(0)])
+    sampled = int(lengths.sum())
+    trained = sum(len(datum.tokens) for datum in datums)
+    return {
+        "reward": _mean(rewards),
+        "reward_std": float(rewards.std()) if len(rewards) else 0.0,
+        "accuracy": _mean(rewards >= 1.0 - 1e-9),
+        "pass_at_group": _mean(np.array([_passed(group) for group in groups_P])),
+        "datums": len(datums),
+        "equal_groups": equal_groups / len(groups_P),
+        "unmeasured": 1.0 - len(measured) / len(episodes),
+        "truncated": _mean(np.array([e.truncated or e.cut for e in episodes])),
+        "response_tokens": _mean(lengths),
+        "entropy": -_mean(logprobs),
+        "kl_sample_train": _kl(datums, update),
+        "kl_base": kl_base,
+        **{f"update/{k}": v for k, v in sorted((update.metrics if update else {}).items())},
+        "sample_tokens_per_s": sampled / max(seconds.get("sample_and_score", 0.0), 1e-9),
+        "train_tokens_per_s": trained / seconds["update"] if "update" in seconds else 0.0,
+        **{f"seconds/{phase}": value for phase, value in seconds.items()},
+        "seconds": sum(seconds.values()),
+    }
+
+
+def _passed(group: Sequence[Episode]) -> bool:
+    return any(episode.scored and episode.reward >= 1.0 - 1e-9 for episode in group)
+
+
+def _kl(datums: Sequence[Datum], update: UpdateResult | None) -> float:
+    if update is None or not update.logprobs:
+        return 0.0
+    gaps = [
+        (datum.logprobs - lp)[datum.mask > 0]
+        for datum, lp in zip(datums, update.logprobs, strict=True)
+    ]
+    return _mean(np.concatenate(gaps))
+
+
+def _mean(values: npt.NDArray[Any]) -> float:
+    return float(values.mean()) if len(values) else 0.0

@@ -1,0 +1,108 @@
+"""Pictures of what was learned: ``curve.svg`` of a run, and several runs in one.
+
+python -m trainers.report RUN_DIR... -o curves.svg
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .atomic import write_whole
+
+Floats = npt.NDArray[np.float64]
+
+_HELD_OUT = "held-out accuracy, greedy"
+
+
+def draw_curve(folder: Path) -> None:
+    """Draw the run in ``folder`` into its ``curve.svg``: training and held-out accuracy by step."""
+    rows = _rows(folder / "metrics.jsonl")
+    if not rows:
+        return
+    figure, axes = _axes(folder.name)
+    steps = _column(rows, "step")
+    key = "accuracy" if any(row["accuracy"] for row in rows) else "reward"
+    values = _column(rows, key)
+    axes.plot(steps, values, color="tab:blue", alpha=0.25, linewidth=1)
+    axes.plot(steps, smooth(values), color="tab:blue", label=f"training {key} (mean of 5)")
+    if any(row["reward"] != row[key] for row in rows):
+        axes.plot(steps, smooth(_column(rows, "reward")), color="tab:green", label="reward")
+    evals = _rows(folder / "eval.jsonl")
+    if evals:
+        held_out = _column(evals, "eval/accuracy")
+        axes.plot(_column(evals, "step"), held_out, "o-", color="tab:orange", label=_HELD_OUT)
+    _write(figure, axes, folder / "curve.svg")
+
+
+def draw_runs(folders: Sequence[Path], out: Path, title: str = _HELD_OUT) -> None:
+    """Draw the held-out accuracy of several runs into one picture.
+
+    Raises:
+        ValueError: a folder has no evaluations.
+    """
+    figure, axes = _axes(title)
+    for folder in folders:
+        evals = _rows(folder / "eval.jsonl")
+        if not evals:
+            raise ValueError(f"{folder} has no evaluations: train with --eval-every")
+        axes.plot(_column(evals, "step"), _column(evals, "eval/accuracy"), "o-", label=folder.name)
+    _write(figure, axes, out)
+
+
+def smooth(values: Floats, window: int = 5) -> Floats:
+    """Return the mean of each value and up to ``window - 1`` before it."""
+    sums = np.cumsum(np.insert(values, 0, 0.0))
+    ends = np.arange(1, len(values) + 1)
+    starts = np.maximum(ends - window, 0)
+    means: Floats = (sums[ends] - sums[starts]) / (ends - starts)
+    return means
+
+
+def _axes(title: str) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure  # slow to import; no pyplot, which keeps global state
+
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set(xlabel="step", ylim=(-0.02, 1.02), title=title)
+    axes.grid(alpha=0.3)
+    return figure, axes
+
+
+def _write(figure: Any, axes: Any, path: Path) -> None:
+    axes.legend(loc="best", frameon=False)
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    write_whole(path, text.getvalue())
+
+
+def _column(rows: Sequence[dict[str, Any]], key: str) -> Floats:
+    return np.array([row[key] for row in rows], dtype=np.float64)
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def main() -> None:
+    """Draw several runs into one picture, from the command line."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
+    parser.add_argument("-o", "--out", type=Path, default=Path("curves.svg"))
+    parser.add_argument("--title", default=_HELD_OUT)
+    options = parser.parse_args()
+    draw_runs(options.runs, options.out, options.title)
+    print(f"Drew {options.out}")
+
+
+if __name__ == "__main__":
+    main()

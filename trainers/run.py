@@ -1,0 +1,276 @@
+"""A run: its directory, its checkpoints, and how it stops.
+
+::
+
+    config.json      every setting, and what the backend chose (dtype, threads)
+    metrics.jsonl    one object a step
+    eval.jsonl       one object an evaluation
+    rollouts.jsonl   prompt, response, reward, parts, of every episode
+    checkpoints/     step-000020/ ..., and state.json, which names the newest
+    curve.svg        reward and accuracy by step
+
+Lines are appended whole, files and folders are written under another name first. What was
+written after the newest checkpoint is taken back on resume, so that a resumed run's files are
+those of an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import threading
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .atomic import write_whole
+from .backends import Backend
+from .config import TrainConfig
+from .errors import TrainerError
+from .log import Log
+from .report import draw_curve
+from .rollout import Episode
+
+_KEPT_CHECKPOINTS = 2
+
+
+class Run:
+    """One run directory and the state of the loop.
+
+    Args:
+        folder: the run directory.
+        config: the settings.
+        log: prints, and forwards metrics to the sinks.
+        resume: go on from the newest checkpoint in ``folder``.
+
+    Raises:
+        TrainerError: the folder cannot be written, already holds a run, or holds none to resume.
+    """
+
+    def __init__(self, folder: Path, config: TrainConfig, log: Log, resume: bool = False) -> None:
+        self.folder, self._config, self._log = folder, config, log
+        self.next_step = 1
+        self.saved_path: str | None = None
+        self._stopping = False
+        self._protected = False
+        with self._writing():
+            (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+            if resume:
+                self._take_back_to(read_state(folder))
+            else:
+                write_whole(folder / "config.json", _pretty(config.model_dump(mode="json")))
+
+    # -- the loop's side ---------------------------------------------------------------------
+
+    def steps(self, last: int) -> Iterator[int]:
+        """Yield the steps that are left; stop early after Ctrl-C."""
+        with self._signals():
+            while self.next_step <= last and not self._stopping:
+                self._log.begin_step(self.next_step, last)
+                yield self.next_step
+                self.next_step += 1
+
+    def show_rollout(self, running: int) -> None:
+        """Tell the progress bar how many episodes are still running."""
+        self._log.show_rollout(running)
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Let a second Ctrl-C wait until the weights are whole again."""
+        self._protected = True
+        try:
+            yield
+        finally:
+            self._protected = False
+
+    def log_step(
+        self, step: int, metrics: Mapping[str, float], groups_P: Sequence[Sequence[Episode]]
+    ) -> None:
+        """Append a step to the files and print it."""
+        rows = [_rollout_row(step, episode) for group in groups_P for episode in group]
+        self._append("rollouts.jsonl", rows)
+        self._append("metrics.jsonl", [{"step": step, **metrics}])
+        self._log.step(step, metrics)
+
+    def log_eval(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Append an evaluation to its file and print it."""
+        self._append("eval.jsonl", [{"step": step, **metrics}])
+        self._log.evaluation(step, metrics)
+
+    def wants_checkpoint(self, step: int, last: int) -> bool:
+        """Return whether to save now: every ``save_every`` steps, at the end, and when stopping."""
+        every = self._config.save_every
+        return self._stopping or step == last or bool(every and step % every == 0)
+
+    def save_checkpoint(self, step: int, backend: Backend) -> None:
+        """Save the backend's state after ``step``, and the curve."""
+        name = self.folder / "checkpoints" / f"step-{step:06d}"
+        with self.undisturbed(), self._writing():
+            sampler, training = backend.save(str(name))
+            state = {"step": step, "sampler": sampler, "training": training}
+            write_whole(self.folder / "checkpoints" / "state.json", _pretty(state))
+            self._drop_old_checkpoints()
+        self.saved_path = sampler
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw ``curve.svg`` from the files."""
+        with self._writing():
+            draw_curve(self.folder)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C (or SIGTERM) asked the run to stop."""
+        return self._stopping
+
+    # -- files -------------------------------------------------------------------------------
+
+    def _append(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        text = "".join(
+            json.dumps(row, ensure_ascii=True, allow_nan=False, default=str) + "\n" for row in rows
+        )
+        with self._writing(), (self.folder / name).open("a", encoding="utf-8") as file:
+            file.write(text)
+
+    def _take_back_to(self, state: Mapping[str, Any]) -> None:
+        """Drop the lines of steps after the checkpoint, broken ones among them."""
+        self.next_step = int(state["step"]) + 1
+        self.saved_path = str(state["sampler"])
+        for name in ("metrics.jsonl", "rollouts.jsonl", "eval.jsonl"):
+            path = self.folder / name
+            if path.exists():
+                rows = read_rows(path)
+                kept = [row for row in rows if row["step"] < self.next_step]
+                write_whole(path, "".join(json.dumps(row) + "\n" for row in kept))
+
+    def _drop_old_checkpoints(self) -> None:
+        folders = sorted((self.folder / "checkpoints").glob("step-*"))
+        for folder in folders[:-_KEPT_CHECKPOINTS]:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise TrainerError(
+                f"cannot write to the run directory {self.folder}: {reason}. "
+                f"{_resume_hint(self.folder)}"
+            ) from error
+
+    # -- Ctrl-C ------------------------------------------------------------------------------
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """The first Ctrl-C lets the step end; the second drops it (but not a half-made update)."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # signals go to the main thread; there is nothing to take over
+            return
+        kinds = (signal.SIGINT, signal.SIGTERM)
+        before = {kind: signal.signal(kind, self._on_signal) for kind in kinds}
+        try:
+            yield
+        finally:
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
+
+    def _on_signal(self, number: int, frame: types.FrameType | None) -> None:
+        if self._stopping and not self._protected:
+            raise KeyboardInterrupt
+        if not self._stopping:
+            self._log.say("Stopping after this step and saving; Ctrl-C again drops the step.")
+        self._stopping = True
+
+
+def read_state(folder: Path) -> dict[str, Any]:
+    """Return the newest checkpoint of a run: its step, and its paths.
+
+    Raises:
+        TrainerError: ``folder`` is no run, or has no checkpoint.
+    """
+    path = folder / "checkpoints" / "state.json"
+    try:
+        state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        what = "has no checkpoint yet" if (folder / "config.json").exists() else "is not a run"
+        raise TrainerError(f"{folder} {what}: start it anew, without --resume") from error
+    except (OSError, ValueError) as error:
+        raise TrainerError(f"{path} cannot be read: {error}") from error
+    return state
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return the settings that a run was started with.
+
+    Raises:
+        TrainerError: ``folder`` is no run.
+    """
+    path = folder / "config.json"
+    try:
+        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise TrainerError(f"{folder} is not a run: it has no config.json") from error
+    except (OSError, ValueError) as error:
+        raise TrainerError(f"{path} cannot be read: {error}") from error
+    return config
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the whole lines of a JSONL file; a last line that was cut off is left out."""
+    rows = []
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                break
+    return rows
+
+
+def claim_folder(folder: Path) -> None:
+    """Check that a new run may use ``folder``.
+
+    Raises:
+        TrainerError: it holds a run already, or something is in the way.
+    """
+    if (folder / "config.json").exists():
+        raise TrainerError(
+            f"{folder} holds a run already. Go on with it by --resume {folder}, or name another "
+            "--run-dir."
+        )
+    if folder.exists() and not folder.is_dir():
+        raise TrainerError(f"--run-dir {folder} is a file; name a folder")
+
+
+def _resume_hint(folder: Path) -> str:
+    if (folder / "checkpoints" / "state.json").exists():
+        return f"Free some space, then go on with --resume {folder}"
+    return "Name another one by --run-dir, or free some space."
+
+
+def _rollout_row(step: int, episode: Episode) -> dict[str, Any]:
+    last = episode.infos[-1] if episode.infos else {}
+    return {
+        "step": step,
+        "seed": episode.seed,
+        "problem_id": last.get("problem_id", ""),
+        "prompt": last.get("prompt", ""),
+        "response": last.get("response", ""),
+        "turns": [info.get("response", "") for info in episode.infos],
+        "reward": episode.reward,
+        "scored": episode.scored,
+        "truncated": episode.truncated,
+        "parts": last.get("parts", {}),
+        "metadata": last.get("metadata", {}),
+        "tokens": episode.tokens,
+        "acts": episode.acts,
+        "logprobs": episode.logprobs,
+    }
+
+
+def _pretty(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, sort_keys=True) + "\n"
