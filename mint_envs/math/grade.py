@@ -1,63 +1,203 @@
-"""The verdict on a numeric answer: integers and decimals, exactly.
+"""The verdict on an answer: equal, different or unknown.
 
-A false reward is worse than a missed one, so a response that offers two different numbers
-without saying which is meant earns nothing.
+Four tiers, from cheap to dear, each only for what the one before leaves open: the same *text*;
+the same exact *number*; the same *tree* (parsed, compared by structure, scalars by value); and,
+with ``pip install 'mint-envs[math]'``, the same for *sympy*, in a process of its own.
 """
 
 from __future__ import annotations
 
 import re
-from fractions import Fraction
+from dataclasses import replace
+from functools import lru_cache
 
 from ..core import Reward
+from ..errors import SettingError
+from . import fallback
+from .compare import Comparer
+from .extract import Found, find
+from .limits import MAX_ANSWER, Unreadable
+from .normal import clean, plain_number
+from .parse import parse
+from .prose import is_sum
+from .tree import Group, Node
 
-_NUMBERS = re.compile(r"(?<![\w.])[-+\u2212]?\$?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?![\w])")
-_MARKED = re.compile(
-    r"####|</?answer>|\\boxed\{|\b(?:final )?answer(?: is)?\s*[:=]?", re.IGNORECASE
-)
-_MAX_DIGITS = 400
+_MAX_CREDIT = 0.1
+_INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 
 
-def grade(gold: str, response: str) -> Reward:
-    """Return 1 if the one answer that ``response`` gives equals ``gold`` as a number, else 0.
+def grade(
+    gold: str,
+    response: str,
+    *,
+    strict: bool = False,
+    format_credit: float = 0.0,
+    set_credit: bool = False,
+    worked_out: bool = False,
+    sympy: bool = True,
+) -> Reward:
+    """Return 1 if the answer that ``response`` gives equals ``gold``, else 0.
+
+    A rounded decimal is not the exact value, unless it has nine significant digits; a missing
+    unit is forgiven, a wrong one is not; an equal form counts however it is written.
 
     Args:
-        gold: an integer or decimal, e.g. ``"72"``, ``"-3.50"``, ``"1,234"``.
-        response: any text. The answer is what follows the last marker (``####``, ``<answer>``,
-            ``\\boxed{``, "answer is") or the last ``=``; else the only number in the text.
+        gold: the right answer, in LaTeX or plain text: ``"72"``, ``"\\\\frac{1}{2}"``, ``"(3,4]"``.
+        response: any text; where the answer is looked for, ``mint_envs.math.extract`` says.
+        strict: take an answer only from a box, ``####``, a line "Answer: ..." or ``<answer>``.
+        format_credit: score of a wrong answer that is well formed and in one of those places,
+            0 to 0.1.
+        set_credit: if ``gold`` lists several answers, score the share that is right (Jaccard).
+        worked_out: ``47 + 25`` is no answer, even in a box: it must be worked out.
+        sympy: ask sympy about what the parser here cannot read, if the extra is installed.
 
     Returns:
-        ``Reward`` with ``metadata``: ``verdict`` (``"equal"``, ``"different"`` or ``"unknown"``)
-        and ``extracted``, the answer as written.
+        ``Reward`` with ``metadata``, all text: ``verdict`` (``equal``, ``different``, or
+        ``unknown``: it could not be decided, and scores 0), ``extracted``, ``found`` (where the
+        answer was), ``tier`` (what decided) and ``reason`` (why it is not equal).
+
+    Raises:
+        SettingError: ``format_credit`` out of range, or ``gold`` is no text.
     """
-    wanted = number(gold)
-    answer = extract(response)
-    given = number(answer)
-    if given is None or wanted is None:
-        return Reward(0.0, metadata={"verdict": "unknown", "extracted": answer})
-    equal = given == wanted
-    verdict = "equal" if equal else "different"
-    return Reward(float(equal), metadata={"verdict": verdict, "extracted": answer})
+    if not isinstance(gold, str):
+        raise SettingError(f"gold={gold!r} must be text: pass {str(gold)!r}")
+    if not 0.0 <= format_credit <= _MAX_CREDIT:
+        raise SettingError(f"format_credit={format_credit!r} must be from 0 to {_MAX_CREDIT}")
+    plain = response.strip()
+    if not strict and _INTEGER.fullmatch(plain) and _INTEGER.fullmatch(gold):
+        return _whole_number(gold, plain)  # sums: a microsecond each
+    try:
+        found = find(response, strict)
+        if worked_out and is_sum(found.answer):
+            found = replace(found, reason="not worked out")
+        return _graded(gold, found, format_credit, set_credit, sympy)
+    except Exception as error:  # a fault of ours must not stop a training run
+        return _reward(0.0, "unknown", "", "none", "none", f"internal: {error!r}")
 
 
-def extract(response: str) -> str:
-    """Return the number that ``response`` gives as its answer, or ``""``."""
-    text = response.rpartition("</think>")[2]
-    marks = list(_MARKED.finditer(text.removesuffix("</answer>")))
-    if marks:
-        text = text[marks[-1].end() :]
-    elif "=" in text:
-        text = text.rpartition("=")[2]
-    found = _NUMBERS.findall(text)
-    values = {number(item) for item in found}
-    return str(found[0]) if len(values) == 1 and None not in values else ""
+def _whole_number(gold: str, answer: str) -> Reward:
+    """The verdict on a response that is nothing but an integer."""
+    if int(gold) == int(answer):
+        return _reward(1.0, "equal", answer, "whole", "number", "")
+    return _reward(0.0, "different", answer, "whole", "number", "a different answer")
 
 
-def number(text: str) -> Fraction | None:
-    """Return ``text`` as an exact number, or None."""
-    plain = text.strip().replace("\u2212", "-").replace(",", "").replace("$", "")
-    if len(plain) > _MAX_DIGITS or not re.fullmatch(
-        r"[-+]?\d+(\.\d+)?|[-+]?\.\d+", plain, re.ASCII
-    ):
-        return None
-    return Fraction(plain)
+def _graded(gold: str, found: Found, format_credit: float, set_credit: bool, sympy: bool) -> Reward:
+    if found.reason or not found.answer:
+        verdict = "unknown" if "too long" in found.reason else "different"
+        return _reward(0.0, verdict, found.answer, found.where, "extract", found.reason or "empty")
+    verdict, tier, reason = judge(gold, found.answer, prose=found.is_prose, sympy=sympy)
+    if verdict == "equal" and any(judge(gold, rival)[0] != "equal" for rival in found.rivals):
+        verdict, tier, reason = "different", "extract", "two different answers"
+    score = float(verdict == "equal")
+    if not score and set_credit and not found.rivals:
+        score = _shared(gold, found)
+    if not score and format_credit and verdict == "different" and _well_formed(found):
+        score = format_credit
+    return _reward(score, verdict, found.answer, found.where, tier, reason)
+
+
+def judge(gold: str, answer: str, prose: bool = False, sympy: bool = False) -> tuple[str, str, str]:
+    """Return (verdict, tier, reason) for two answers; no search for them in a longer text.
+
+    ``verdict`` is symmetric: ``judge(a, b)`` and ``judge(b, a)`` agree.
+    """
+    wanted, value, tree = _read(gold)
+    given = clean(answer)
+    if given == wanted and given:
+        return "equal", "text", ""
+    number = plain_number(given)
+    if value is not None and number is not None:
+        if value == number:
+            return "equal", "number", ""
+        if "." not in wanted and "." not in given:  # else one may be the other, rounded
+            return "different", "number", "a different number"
+    doubt = f"the right answer: {tree}" if isinstance(tree, str) else _doubt(tree, given, prose)
+    if doubt is None or ("," in given and _listed(wanted) == _listed(given)):
+        return "equal", "tree", ""
+    if not doubt:
+        return "different", "tree", "a different answer"
+    if sympy and fallback.equal(wanted, given):
+        return "equal", "sympy", ""
+    return "unknown", "none", doubt
+
+
+def _doubt(tree: Node, given: str, prose: bool) -> str | None:
+    """Return None if ``given`` equals ``tree``, ``""`` if it does not, or why that is unknown."""
+    try:
+        comparer = Comparer()
+        return None if comparer.same(tree, parse(given, prose)) else comparer.doubt
+    except Unreadable as error:
+        return str(error)
+
+
+def unreadable(gold: str) -> str:
+    """Return why ``gold`` cannot be read, or ``""`` if it can."""
+    tree = _read(gold)[2]
+    return tree if isinstance(tree, str) else ""
+
+
+def _reward(score: float, verdict: str, answer: str, where: str, tier: str, reason: str) -> Reward:
+    return Reward(
+        score,
+        metadata={
+            "verdict": verdict,
+            "extracted": answer,
+            "found": where,
+            "tier": tier,
+            "reason": reason,
+        },
+    )
+
+
+@lru_cache(4096)
+def _read(gold: str) -> tuple[str, object, Node | str]:
+    """Return the cleaned text of ``gold``, its value if it is a plain number, and its tree."""
+    gold = answer_of_solution(gold)
+    if len(gold) > MAX_ANSWER:
+        return gold, None, "too long"
+    text = clean(gold)
+    try:
+        tree: Node | str = parse(text)
+    except Unreadable as error:
+        tree = str(error)
+    return text, plain_number(text), tree
+
+
+def answer_of_solution(gold: str) -> str:
+    """Return the answer itself, if ``gold`` is a worked solution that ends with it."""
+    if "\\boxed" in gold or "####" in gold:
+        found = find(gold, strict=True)
+        return found.answer or gold
+    return gold
+
+
+def _listed(text: str) -> str:
+    """``text`` with each comma read as a separator: ``100,200`` may be a number or a list."""
+    return re.sub(r",(?=\d)", ", ", text)
+
+
+def _well_formed(found: Found) -> bool:
+    if found.rivals or found.where not in ("box", "hashes", "tag", "marker"):
+        return False
+    try:
+        parse(clean(found.answer), found.is_prose)
+    except Unreadable:
+        return False
+    return True
+
+
+def _shared(gold: str, found: Found) -> float:
+    """The Jaccard index of the right and the given answers, if several are right."""
+    tree = _read(gold)[2]
+    try:
+        given = parse(clean(found.answer), found.is_prose)
+    except Unreadable:
+        return 0.0
+    if not isinstance(tree, Group) or tree.kind not in ("set", "list"):
+        return 0.0
+    comparer = Comparer()
+    right = comparer.members(tree)
+    said = comparer.members(given if isinstance(given, Group) else Group("list", (given,)))
+    shared = sum(any(comparer.same(a, b) for b in said) for a in right)
+    return shared / (len(right) + len(said) - shared) if right else 0.0

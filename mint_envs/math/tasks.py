@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
 
 import numpy as np
 
 from ..core import Message, Prompt, Reward, Task
-from ..datasets import field, held_out, load_rows
+from ..datasets import held_out
 from ..errors import IndexOutOfRange, SettingError
 from .grade import grade
+from .normal import plain_number
+from .rows import MathProblem, load_problems
 
 #: The worked examples before the question; the first is the one of MinT's documents.
 _SHOTS = (("What is 4 + 5?", "9"), ("What is 7 + 8?", "15"), ("What is 36 + 21?", "57"))
-_INSTRUCTION = "End with the line 'Answer: ' and the number."
-
-_QUESTIONS = ("question", "problem", "prompt", "query", "input")
-_ANSWERS = ("answer", "final_answer", "expected_answer", "ground_truth", "target", "solution")
-
-
-@dataclass(frozen=True, slots=True)
-class MathProblem:
-    """A question and its answer, as text."""
-
-    question: str
-    answer: str
+_INSTRUCTION = "End with the line 'Answer: ' and the {}."
 
 
 class MathTask(Task[MathProblem]):
-    """Problems with one number as the answer.
+    """Problems with one right answer: a number, or anything that ``mint_envs.math.grade`` reads.
 
     Without ``dataset`` they are drawn from the seed: ``"What is 47 + 25?"``. The default, sums of
     two numbers from 0 to 99, is the task of MinT's Math RL page, made so that the question's
@@ -46,7 +36,9 @@ class MathTask(Task[MathProblem]):
     def __init__(
         self,
         dataset: Annotated[
-            str | None, "JSONL or Parquet file, or Hugging Face name, instead of arithmetic"
+            str | None,
+            "JSONL or Parquet file, Hugging Face name, or gsm8k, math, math500, aime24, dapo; "
+            "instead of arithmetic",
         ] = None,
         operators: Annotated[str, "operators to draw from: any of + - *"] = "+",
         digits: Annotated[int, "largest number of digits of a term, 1 to 9"] = 2,
@@ -60,6 +52,11 @@ class MathTask(Task[MathProblem]):
         ] = None,
         question_field: Annotated[str | None, "field of a row that holds the question"] = None,
         answer_field: Annotated[str | None, "field of a row that holds the answer"] = None,
+        strict: Annotated[
+            bool, "take an answer only from a box, ####, 'Answer:' or <answer>"
+        ] = False,
+        format_credit: Annotated[float, "score of a well-formed wrong answer, 0 to 0.1"] = 0.0,
+        set_credit: Annotated[bool, "score the share of several answers that is right"] = False,
     ) -> None:
         _require(
             bool(operators) and set(operators) <= set("+-*"),
@@ -72,8 +69,10 @@ class MathTask(Task[MathProblem]):
         self._operators, self._digits, self._terms = operators, digits, terms
         self._style, self._shots = style, shots
         self._split = split
+        _require(0 <= format_credit <= 0.1, f"format_credit={format_credit} must be from 0 to 0.1")
+        self._strict, self._format_credit, self._set_credit = strict, format_credit, set_credit
         self._rows = (
-            None if dataset is None else _problems(dataset, split, question_field, answer_field)
+            None if dataset is None else load_problems(dataset, split, question_field, answer_field)
         )
         if dataset is None:
             _require(
@@ -109,17 +108,32 @@ class MathTask(Task[MathProblem]):
 
     def prompt(self, problem: MathProblem) -> Prompt:
         if self._style == "chat":
-            return [Message(role="user", content=f"{problem.question}\n{_INSTRUCTION}")]
+            asked = f"{problem.question}\n{self._instruction}"
+            return problem.messages or [Message(role="user", content=asked)]
         return f"{self._fewshot}Q: {problem.question}\nA:"
 
     def score(self, problem: MathProblem, response: str) -> Reward:
         text = response.strip()
         for mark in self.stop:
             text = text.partition(mark)[0]
-        return grade(problem.answer, text)
+        return grade(
+            problem.answer,
+            text,
+            strict=self._strict,
+            format_credit=self._format_credit,
+            set_credit=self._set_credit,
+            worked_out=self._rows is None,
+        )
 
     def examples(self, problem: MathProblem) -> dict[str, float]:
-        return {problem.answer: 1.0, f"{problem.answer}1": 0.0, "": 0.0}
+        if not self._strict and problem.answer.lstrip("-").isdecimal():
+            return {problem.answer: 1.0, f"{problem.answer}1": 0.0, "": 0.0}
+        return {f"\\boxed{{{problem.answer}}}": 1.0, "": 0.0}
+
+    @cached_property
+    def _instruction(self) -> str:
+        plain = all(plain_number(row.answer) is not None for row in self._rows or ())
+        return _INSTRUCTION.format("number" if plain else "answer")
 
     @cached_property
     def _fewshot(self) -> str:
@@ -146,20 +160,6 @@ def evaluate(expression: str) -> int:
             product *= int(factor)
         total += sign * product
     return total
-
-
-def _problems(
-    dataset: str, split: str | None, question_field: str | None, answer_field: str | None
-) -> list[MathProblem]:
-    questions = (question_field,) if question_field else _QUESTIONS
-    answers = (answer_field,) if answer_field else _ANSWERS
-    return [
-        MathProblem(
-            str(field(row, questions, dataset, number)).strip(),
-            str(field(row, answers, dataset, number)).rpartition("####")[2].strip(),
-        )
-        for number, row in enumerate(load_rows(dataset, split), 1)
-    ]
 
 
 def _require(condition: bool, message: str) -> None:

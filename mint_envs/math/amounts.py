@@ -1,0 +1,103 @@
+"""Values with units: ``15 \\text{ cm}^2``, ``5 ft 6 in``, ``7 remainder 2``, ``204 base 5``."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from . import units
+from .commands import Atoms
+from .limits import Unreadable
+from .tree import Based, Call, Group, Interval, Matrix, Node, Num, Quantity, Relation, Sym, negative
+from .words import multiple
+
+CONDITIONS = frozenset("for where with if when as since because such given assuming 其中".split())
+REMAINDERS = frozenset(("R", "r", "remainder", "余"))
+
+
+def _measured(node: Node) -> Node:
+    """``30^\\circ``, ``50\\%``, ``-\\$5``: a mark that is a unit where it stands outermost."""
+    if not isinstance(node, Call):
+        return node
+    if node.name in ("deg", "%"):
+        return Quantity(node.args[0], "degree" if node.name == "deg" else "percent")
+    inner = _measured(node.args[0]) if node.name == "neg" else node
+    return Quantity(negative(inner.value), inner.unit) if isinstance(inner, Quantity) else node
+
+
+def _times(node: Node, times: int) -> Node:
+    """``2.4`` and ``\\$2.4``, thousands of them."""
+    if isinstance(node, Quantity):
+        return Quantity(_times(node.value, times), node.unit)
+    return Call("*", (node, Num(Fraction(times))))
+
+
+def compounded(large: Node, small: Node) -> list[Node]:
+    """``2 hours and 30 minutes`` as one quantity; nothing if it is no such thing."""
+    if not (isinstance(large, Quantity) and isinstance(small, Quantity)):
+        return []
+    factor = units.compatible(large.unit, small.unit)
+    if factor is None or factor <= 1 or not large.unit or not small.unit:
+        return []
+    whole = Call("*", (large.value, Num(factor)))
+    return [Quantity(Call("+", (whole, small.value)), small.unit)]
+
+
+class Amounts(Atoms):
+    """The rules of the grammar's ``amount``."""
+
+    def amount(self) -> Node:
+        node = _measured(self.sum())
+        if self.text in REMAINDERS and self.ahead(1).isdigit():
+            self.here += 1
+            return Group("remainder", (node, self.sum()))
+        if self.kind == "w" and self.text.lower() not in CONDITIONS:
+            node = self.unit(node)
+        if self.kind == "n" and isinstance(node, Quantity):
+            return self.compound(node)
+        return node
+
+    def compound(self, large: Quantity) -> Node:
+        """``5 ft 6 in``."""
+        both = compounded(large, self.amount())
+        if not both:
+            raise Unreadable("a number after a unit")
+        return both[0]
+
+    def unit(self, node: Node) -> Node:
+        """``node`` with the unit that the following words name; a base is written so too."""
+        start = self.here
+        times = multiple(self.text)
+        if times is not None:
+            self.here += 1
+            node = _times(node, times)
+        if self.text.lower() in ("base", "in") and isinstance(node, Num):
+            based = self.spoken_base(node)
+            if based is not None:
+                return based
+        said = self.collect(
+            lambda kind, text: (
+                (kind == "m" and text not in ("^", "/", "{", "}", "*", "."))
+                or (kind == "n" and self.texts[self.here - 1] not in ("^", "{"))
+                or text.lower() in CONDITIONS
+            )
+        )
+        unit = units.canonical(said)
+        if isinstance(node, Num | Call | Sym):
+            return Quantity(node, unit) if unit else node
+        if isinstance(node, Quantity):
+            known = units.compatible(node.unit, unit) is not None
+            return node if known else Quantity(node.value, f"{node.unit} {unit}")
+        if isinstance(node, Group | Interval | Matrix | Relation):
+            return node
+        self.here = start
+        return node
+
+    def spoken_base(self, node: Num) -> Node | None:
+        """``204 base 5``, ``204 in base five``."""
+        at = self.here + (self.text.lower() == "in")
+        if at + 1 < len(self.texts) and self.texts[at].lower() == "base":
+            base = self.base_of(self.texts[at + 1])
+            if base is not None and node.value.denominator == 1:
+                self.here = at + 2
+                return Based(str(node.value), base)
+        return None

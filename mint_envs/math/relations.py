@@ -1,0 +1,297 @@
+"""Equations and inequalities: what they solve to, and when two say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from .limits import Unreadable
+from .operations import Value, is_real, quotient
+from .tree import (
+    INFINITY,
+    Call,
+    Group,
+    Interval,
+    Matrix,
+    Node,
+    Num,
+    Quantity,
+    Relation,
+    Sym,
+    Text,
+    negative,
+)
+from .value import agree
+
+if TYPE_CHECKING:
+    from .compare import Comparer
+
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!=", "~": "~"}
+_UP, _DOWN = ("<", "<="), (">", ">=")
+
+
+def is_name(node: Node) -> bool:
+    """A variable, ``f(x)``, or a point ``(x, y)``: what an answer may be called."""
+    if isinstance(node, Sym):
+        return node.name not in ("pi", "e", "i", "inf")
+    if isinstance(node, Call) and node.name == "*" and len(node.args) == 2:
+        head, rest = node.args
+        if isinstance(head, Call) and head.name == "^":  # the inverse of f
+            head = head.args[0]
+        return isinstance(head, Sym) and (is_name(rest) or isinstance(rest, Num))
+    if isinstance(node, Group) and node.kind == "tuple":
+        return all(map(is_name, node.items))
+    if isinstance(node, Call) and node.name == "abs":
+        return is_name(node.args[0])
+    return False
+
+
+def solved(comparer: Comparer, relation: Relation) -> Node | None:
+    """Return ``v`` of ``x = v`` and ``x = ... = v``, or of a computation ``2 + 3 = v``.
+
+    The steps between must agree, so that ``x = 5 + 1 = 7`` has no value.
+    """
+    if set(relation.operators) - {"=", "~"}:
+        return None
+    sides = list(relation.sides)
+    if len(sides) == 2 and is_name(sides[1]) and not is_name(sides[0]):
+        sides.reverse()
+    if is_name(sides[0]) or _is_label(sides[0]):
+        sides = sides[1:]
+    elif not all(map(_is_constant, sides)):
+        return None
+    exact = [side for side, sign in _signed(sides, relation.operators) if sign != "~"]
+    if not exact:
+        return sides[-1]
+    if any(not comparer.same(exact[-1], side) for side in exact[:-1]):
+        return None
+    return exact[-1]
+
+
+def _signed(sides: list[Node], operators: tuple[str, ...]) -> list[tuple[Node, str]]:
+    """Each side with the sign before it; the first of several counts as exact."""
+    signs = list(operators[-len(sides) :]) if len(sides) <= len(operators) else ["=", *operators]
+    return list(zip(sides, signs, strict=True))
+
+
+def approximation(relation: Relation) -> tuple[Node, Num] | None:
+    """Return (exact, decimal) of ``\\sqrt2 \\approx 1.414``; None if it is nothing of the kind."""
+    if relation.operators[-1] != "~" or not isinstance(relation.sides[-1], Num):
+        return None
+    return relation.sides[-2], relation.sides[-1]
+
+
+def _is_label(node: Node) -> bool:
+    return isinstance(node, Quantity) and isinstance(node.value, Sym)
+
+
+def _is_constant(node: Node) -> bool:
+    if isinstance(node, Quantity):
+        return _is_constant(node.value)
+    if isinstance(node, Call):
+        return all(map(_is_constant, node.args))
+    return isinstance(node, Num) or (isinstance(node, Sym) and node.name in ("pi", "e", "i"))
+
+
+def as_region(node: Node) -> Node:
+    """Return ``x >= 3`` as ``[3, inf)``, ``1 < x < 2`` as ``(1, 2)``; other nodes as they are."""
+    if not isinstance(node, Relation):
+        return node
+    if len(node.sides) == 2:
+        return _half(node)
+    if len(node.sides) == 3 and is_name(node.sides[1]):
+        return _between(node)
+    return node
+
+
+def _half(node: Relation) -> Node:
+    """``x > a`` and the like, or ``x != a``."""
+    (left, right), (sign,) = node.sides, node.operators
+    if is_name(right) and not is_name(left):
+        left, right, sign = right, left, _TURNED[sign]
+    if not is_name(left) or sign in ("=", "~"):
+        return node
+    if sign == "!=":
+        return Group("minus", (Sym("reals"), Group("set", (right,))))
+    if sign in _UP:
+        return Interval(negative(INFINITY), right, True, sign == "<")
+    return Interval(right, INFINITY, sign == ">", True)
+
+
+def _between(node: Relation) -> Node:
+    """``a < x <= b``, or the other way round."""
+    sides, signs = node.sides, node.operators
+    if signs[0] in _DOWN and signs[1] in _DOWN:
+        sides, signs = sides[::-1], (_TURNED[signs[1]], _TURNED[signs[0]])
+    if signs[0] in _UP and signs[1] in _UP:
+        return Interval(sides[0], sides[2], signs[0] == "<", signs[1] == "<")
+    return node
+
+
+def both_bounds(items: Sequence[Node]) -> Interval | None:
+    """``x > -1 and x <= 4`` as one interval; None if the items are no two such bounds."""
+    halves = [as_region(item) for item in items]
+    low = [h for h in halves if isinstance(h, Interval) and h.high == INFINITY]
+    high = [h for h in halves if isinstance(h, Interval) and h.low == negative(INFINITY)]
+    if len(halves) != 2 or len(low) != 1 or len(high) != 1:
+        return None
+    return Interval(low[0].low, high[0].high, low[0].low_open, high[0].high_open)
+
+
+def value_or_self(comparer: Comparer, node: Node) -> Node:
+    """Return what ``node`` solves to, if it is an equation; else ``node``."""
+    value = solved(comparer, node) if isinstance(node, Relation) else node
+    return node if value is None else value
+
+
+def without_points(comparer: Comparer, node: Node) -> Node | None:
+    """Return ``\\R \\setminus \\{1, 2\\}`` as a union of intervals; None if it is no such thing."""
+    if not isinstance(node, Group) or node.kind != "minus" or node.items[0] != Sym("reals"):
+        return None
+    points = node.items[1]
+    if not isinstance(points, Group) or points.kind != "set":
+        return None
+    try:
+        ordered = sorted(
+            comparer.members(points), key=lambda item: comparer.evaluator.value(item, -1)
+        )
+    except (Unreadable, TypeError):
+        return None
+    ends = [negative(INFINITY), *ordered, INFINITY]
+    pieces = [Interval(low, high, True, True) for low, high in pairwise(ends)]
+    return Group("union", tuple(pieces)) if len(pieces) > 1 else pieces[0]
+
+
+def same_as_relation(comparer: Comparer, relation: Relation, other: Node) -> bool | None:
+    """A relation beside an answer of another kind."""
+    region = as_region(relation)
+    if isinstance(region, Group):
+        return comparer.same(region, other)
+    if isinstance(region, Interval) and isinstance(other, Interval):
+        return comparer.same(region, other)
+    if isinstance(region, Interval) and isinstance(other, Group) and other.kind == "tuple":
+        return comparer.same(region, other)
+    if "~" in relation.operators and _approximates(comparer, relation, other):
+        return True
+    value = solved(comparer, relation)
+    if value is not None:
+        return comparer.same(value, other)
+    if isinstance(other, Group):
+        return None if other.kind in ("set", "list", "builder") else False
+    if isinstance(other, Interval | Text | Matrix | Quantity):
+        return False
+    return False if _is_constant(other) else None
+
+
+def _approximates(comparer: Comparer, relation: Relation, other: Node) -> bool:
+    """``\\sqrt2 \\approx 1.414`` is 1.414 too, if that is the root rightly rounded."""
+    pair = approximation(relation)
+    if pair is None or not comparer.same(pair[1], other):
+        return False
+    exact, decimal = pair
+    if is_name(exact):
+        return True
+    try:
+        value = comparer.evaluator.value(exact, -1)
+        gap = (
+            abs(value - decimal.value)
+            if isinstance(value, Fraction)
+            else abs(value - value.context.mpf(decimal.value.numerator) / decimal.value.denominator)
+        )
+    except (Unreadable, AttributeError):
+        return False
+    return bool(gap * 10 ** max(decimal.places, 0) < 1)
+
+
+def same_relation(comparer: Comparer, a: Relation, b: Relation) -> bool:
+    regions = as_region(a), as_region(b)
+    if isinstance(regions[0], Interval) and isinstance(regions[1], Interval):
+        return _variable(a) == _variable(b) and comparer.same(*regions)
+    if is_name(a.sides[0]) and _same_name(a.sides[0], b.sides[0]):
+        values = solved(comparer, a), solved(comparer, b)
+        if values[0] is not None and values[1] is not None:
+            return comparer.same(values[0], values[1])
+    if len(a.sides) == len(b.sides) == 2:
+        return _same_equation(comparer, a, b)
+    return a.operators == b.operators and comparer.same_all(a.sides, b.sides)
+
+
+def _same_name(a: Node, b: Node) -> bool:
+    """The same name; ``y`` and ``f(x)`` both name a function's value."""
+    if a == b:
+        return True
+    return any(x == Sym("y") and isinstance(z, Call) and is_name(z) for x, z in ((a, b), (b, a)))
+
+
+def _variable(relation: Relation) -> Node | None:
+    return next((side for side in relation.sides if is_name(side)), None)
+
+
+def _same_equation(comparer: Comparer, a: Relation, b: Relation) -> bool:
+    """Whether one is the other times a constant: ``2x + 4y = 3`` and ``y = 3/4 - x/2``."""
+    try:
+        factor = _factor(comparer, _difference(a), _difference(b))
+    except Unreadable as error:
+        comparer.doubt = str(error)
+        return False
+    if factor is None:
+        return False
+    sign, other = a.operators[0], b.operators[0]
+    if sign in ("=", "!="):
+        return sign == other
+    return is_real(factor) and other == (sign if factor > 0 else _TURNED[sign])
+
+
+def _difference(relation: Relation) -> Node:
+    left, right = relation.sides
+    if not all(isinstance(side, Num | Sym | Call) for side in (left, right)):
+        raise Unreadable("an equation of no scalars")
+    return Call("+", (left, negative(right)))
+
+
+def _factor(comparer: Comparer, a: Node, b: Node) -> Value | None:
+    """Return the constant k with a = k b at every fixed point; None if there is none."""
+    factor = None
+    for point in range(6):
+        left, right = comparer.evaluator.value(a, point), comparer.evaluator.value(b, point)
+        if left == 0 or right == 0:
+            return None
+        ratio = quotient(left, right)
+        if factor is not None and not agree(factor, ratio):
+            return None
+        factor = ratio
+    return factor
+
+
+def names_of(items: Sequence[Node]) -> list[Node]:
+    """Return the names of ``x = 1, y = 2``; empty unless every item is such an equation."""
+    names = [
+        item.sides[0]
+        for item in items
+        if isinstance(item, Relation) and set(item.operators) == {"="} and is_name(item.sides[0])
+    ]
+    return names if len(names) == len(items) else []
+
+
+def same_named(comparer: Comparer, a: Sequence[Node], b: Sequence[Node]) -> bool | None:
+    """Compare ``x = 1, y = 2`` name by name; None unless both sides name several things."""
+    first, second = names_of(a), names_of(b)
+    if len(set(first)) < 2 or not second:
+        return None
+    if len(set(first)) != len(first) or set(first) != set(second) or len(first) != len(second):
+        return comparer.same_any_order(a, b) if len(a) == len(b) else False
+    values = {item.sides[0]: item for item in b if isinstance(item, Relation)}
+    return all(comparer.same(item, values[name]) for item, name in zip(a, first, strict=True))
+
+
+def in_order_of_names(items: Sequence[Node]) -> list[Node] | None:
+    """Return the values of ``y = 2, x = 1`` in the order of their names: ``[1, 2]``."""
+    names = names_of(items)
+    if len(names) < 2 or not all(isinstance(name, Sym) for name in names):
+        return None
+    if len(set(names)) < len(names):
+        return None
+    pairs = sorted(zip(names, items, strict=True), key=lambda pair: pair[0].name)  # type: ignore[union-attr]
+    return [item.sides[-1] for _, item in pairs if isinstance(item, Relation)]

@@ -1,0 +1,164 @@
+"""Units: one spelling for each, and exact factors between those of one dimension."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import lru_cache
+
+#: dimension -> {unit: (factor to the first, other spellings)}
+_TABLE: dict[str, dict[str, tuple[str, str]]] = {
+    "length": {
+        "meter": ("1", "m meters metre metres 米"),
+        "kilometer": ("1000", "km kilometers kilometre kilometres 千米 公里"),
+        "centimeter": ("1/100", "cm centimeters centimetre centimetres 厘米"),
+        "millimeter": ("1/1000", "mm millimeters millimetre millimetres 毫米"),
+        "inch": ("254/10000", "in inches 英寸"),
+        "foot": ("3048/10000", "ft feet 英尺"),
+        "yard": ("9144/10000", "yd yards yds"),
+        "mile": ("1609344/1000", "mi miles 英里"),
+    },
+    "mass": {
+        "gram": ("1", "g grams 克"),
+        "kilogram": ("1000", "kg kgs kilograms kilo kilos 千克 公斤"),
+        "milligram": ("1/1000", "mg milligrams 毫克"),
+        "tonne": ("1000000", "tonnes 吨"),
+        "pound": ("45359237/100000", "lb lbs pounds"),
+        "ounce": ("45359237/1600000", "oz ounces"),
+        "ton": ("90718474/100", "tons"),
+    },
+    "time": {
+        "second": ("1", "s sec secs seconds 秒"),
+        "minute": ("60", "min mins minutes 分钟"),
+        "hour": ("3600", "h hr hrs hours 小时"),
+        "day": ("86400", "days 天 日"),
+        "week": ("604800", "weeks 周"),
+        "month": ("0", "months 个月"),
+        "year": ("0", "yr yrs years 年 岁"),
+    },
+    "volume": {
+        "liter": ("1", "l liters litre litres 升"),
+        "milliliter": ("1/1000", "ml milliliters millilitre millilitres 毫升"),
+        "gallon": ("0", "gal gallons"),
+        "quart": ("0", "qt quarts"),
+        "pint": ("0", "pt pints"),
+        "cup": ("0", "cups"),
+    },
+    "money": {
+        "dollar": ("1", r"$ \$ dollars usd 美元"),
+        "cent": ("1/100", "cents ¢ 美分"),
+        "euro": ("0", "€ euros eur"),
+        "sterling": ("0", "£ gbp"),
+        "yuan": ("0", "¥ rmb cny 元 块"),
+        "rupee": ("0", "₹ rupees rs"),
+    },
+    "angle": {
+        "degree": ("1", "degrees deg ° 度"),
+        "radian": ("0", "radians rad rads 弧度"),
+    },
+    "part": {"percent": ("1", "% percents pct percentage")},
+}
+_KNOWN: dict[str, tuple[str, str, Fraction]] = {
+    spelling: (name, dimension, Fraction(factor))
+    for dimension, units in _TABLE.items()
+    for name, (factor, others) in units.items()
+    for spelling in (name, *others.split())
+}
+#: Bare letters that are units only where prose says so: in mathematics they are variables.
+LETTERS = frozenset("m g s h l".split())
+
+_IGNORED = frozenset(
+    "of the a an each altogether left remaining more exactly about units unit 单位 "
+    "共 约 个 名 只 条 张 本 位 人 次 种".split()
+)
+_SPOKEN = {
+    "in total": "",
+    "in all": "",
+    "per cent": "percent",
+    "mph": "miles/hour",
+    "kmh": "km/h",
+    "kph": "km/h",
+}
+_SPLIT = re.compile(r"\*\*|\^|/|[A-Za-z$%°€£¥₹¢]+|[\u4e00-\u9fff]+|\d+")
+
+
+def is_unit(word: str) -> bool:
+    """Return whether ``word`` is the spelling of a unit of measure."""
+    return _find(word) is not None or word in _SPOKEN
+
+
+@lru_cache(4096)
+def canonical(text: str) -> str:
+    """Return one spelling: ``"sq. cm"``, ``"cm^2"`` and ``"square centimeters"`` are the same.
+
+    Nouns that are no units keep their words, without plural: ``"red marbles"`` is
+    ``"red marble"``. Returns ``""`` for words that say nothing (``"in total"``).
+    """
+    power, words, below = 0, [], False
+    text = text.lower()
+    for spoken, written in _SPOKEN.items():
+        text = text.replace(spoken, written)
+    for word in _SPLIT.findall(text):
+        if word in ("/", "per"):
+            below = True
+        elif word in ("square", "squared", "sq", "²", "2", "平方"):
+            power = 2
+        elif word in ("cubic", "cubed", "cu", "³", "3", "立方"):
+            power = 3
+        elif word.startswith(("平方", "立方")):
+            power = 2 if word[0] == "平" else 3
+            words.append(_name(word[2:], below))
+        elif word not in _IGNORED and word not in ("^", "**"):
+            words.append(_name(word, below))
+    return " ".join(word for word in words if word) + (f"^{power}" if power and words else "")
+
+
+def measures(unit: str) -> bool:
+    """Whether ``unit`` (as ``canonical`` writes it) is one of measure, and no counted noun."""
+    return _parts(unit) is not None
+
+
+def compatible(unit: str, other: str) -> Fraction | None:
+    """Return how many of ``other`` make one ``unit``; None if they measure different things."""
+    if unit == other or not unit or not other:
+        return Fraction(1)
+    left, right = _parts(unit), _parts(other)
+    if left is None or right is None:
+        return _same_noun(unit, other)
+    if left[1:] != right[1:] or not left[0] or not right[0]:
+        return None
+    return left[0] / right[0]
+
+
+def _find(word: str) -> tuple[str, str, Fraction] | None:
+    return _KNOWN.get(word) or _KNOWN.get(word.lower().rstrip("."))
+
+
+def _name(word: str, below: bool) -> str:
+    found = _find(word)
+    name = found[0] if found else _singular(word)
+    return f"/{name}" if below else name
+
+
+def _singular(word: str) -> str:
+    if word.isascii() and len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        return word[:-1]
+    return word
+
+
+def _parts(unit: str) -> tuple[Fraction, tuple[str, ...], str] | None:
+    """Return (factor, dimensions, power); None if a word is no unit."""
+    body, _, power = unit.partition("^")
+    factor, dimensions = Fraction(1), []
+    for word in body.split():
+        found = _find(word.lstrip("/"))
+        if found is None:
+            return None
+        factor = factor / found[2] if word[0] == "/" and found[2] else factor * found[2]
+        dimensions.append(word[0] + found[1] if word[0] == "/" else found[1])
+    return factor ** int(power or 1), tuple(dimensions), power
+
+
+def _same_noun(unit: str, other: str) -> Fraction | None:
+    shared = set(unit.split()) & set(other.split())
+    return Fraction(1) if shared else None

@@ -1,0 +1,60 @@
+"""The benchmark of graders runs, counts rightly, and changes what it says it changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import math as benchmark
+
+
+def test_it_runs_on_a_cases_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "cases.jsonl"
+    rows = [("1", "#### 1", True), ("1", "#### 2", False), ("1", "#### 1", False)]
+    path.write_text(
+        "\n".join(json.dumps({"gold": g, "response": r, "verdict": v}) for g, r, v in rows)
+    )
+    assert benchmark.main(["--cases", str(path), "--only", "ours"]) == 0
+    assert "3 rows, 2 of them wrong" in capsys.readouterr().out
+
+
+def test_it_counts_false_positives_and_negatives() -> None:
+    rows = [("1", "#### 1", True), ("1", "#### 2", True), ("1", "#### 1", False)]
+    tally = benchmark.judge(rows, {"ours": benchmark.ours}, "rows")["ours"]
+    assert (tally.false_positives, tally.false_negatives, tally.unknown) == (1, 1, 0)
+
+
+def test_a_wrong_name_says_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        benchmark.main(["--only", "oars"])
+    assert "math-verify" in capsys.readouterr().err
+
+
+def test_a_missing_file_is_an_error_with_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert benchmark.main(["--cases", "nowhere.jsonl", "--only", "ours"]) == 2
+    assert "nowhere.jsonl" in capsys.readouterr().out
+
+
+def test_changed_answers_are_changed() -> None:
+    assert benchmark.digit_changed(r"\frac{1}{9}") == r"\frac{1}{0}"
+    assert benchmark.digit_changed("x") is None
+    assert benchmark.sign_flipped("5") == "-5"
+    assert benchmark.sign_flipped("-5") == "5"
+    assert benchmark.sign_flipped("0") is None
+    assert benchmark.sign_flipped(r"\pm 3") is None
+    assert benchmark.rewritten(r"\left( 3, \frac{1}{2} \right)") == (
+        r"\displaystyle (3,\tfrac{1}{2})"
+    )
+
+
+def test_a_solution_is_unboxed() -> None:
+    solution = r"So $x = \boxed{\frac{1}{2}}$. [asy]draw(A);[/asy]"
+    assert benchmark.unboxed(solution) == r"So $x = \frac{1}{2}$. "
+
+
+def test_wilson_interval() -> None:
+    low, high = benchmark.wilson(0, 150)
+    assert low == 0
+    assert high == pytest.approx(0.0250, abs=2e-4)

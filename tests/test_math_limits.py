@@ -1,0 +1,67 @@
+"""Hostile text: the limits are static, so each of these has a verdict at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from mint_envs.math import grade
+
+LONG = 400_000
+
+
+def box(text: str) -> str:
+    return r"\boxed{" + text + "}"
+
+
+HOSTILE = {
+    "tower": r"\boxed{9^{9^{9^{9}}}}",
+    "factorial": r"\boxed{10000000000!}",
+    "power": r"\boxed{(x+y+z+w+1)^{500}}",
+    "huge angle": r"\boxed{\tan(\tan(\tan(10^{50})))}",
+    "many digits": box("9" * 100_000),
+    "many decimals": box("0." + "0" * 50_000 + "1"),
+    "deep braces": box("{" * 1500 + "5" + "}" * 1500),
+    "deep boxes": r"\boxed{" * 5000 + "6" + "}" * 5000,
+    "deep fractions": box(r"\frac{1}{" * 300 + "5" + "}" * 300),
+    "bare fractions": box(r"\frac" * 390 + "5"),
+    "signs": box("-" * 1900 + "5"),
+    "long sum": box("1+" * 340 + "1"),
+    "suffixes": box("5" + "%" * 1500),
+    "powers": box("2^" * 900 + "2"),
+    "binomials": box("+".join([r"\binom{800}{400}"] * 60)),
+    "factorials": box("+".join(["1000!"] * 200)),
+    "open boxes": r"\boxed{" * (LONG // 7),
+    "dollars": "$" * LONG,
+    "newlines": "\n" * LONG + "x",
+    "spaces": "5" + " " * LONG + "x",
+    "markers": "answer is " * (LONG // 10),
+    "questions": "\nQ: answer is 5" * (LONG // 15),
+    "end tokens": "</s>" * (LONG // 4),
+    "copulas": "is " * (LONG // 3) + "5",
+    "sentences": "5. " * (LONG // 3),
+    "tag": "<answer>" + "5 is " * (LONG // 5),
+    "matrix": box(r"\begin{pmatrix}" + r"1 & 1 \\ " * 500 + r"\end{pmatrix}"),
+    "code": r"\boxed{__import__('os').system('true')}",
+    "input": r"\boxed{\input{/etc/passwd}}",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_earns_nothing(name: str) -> None:
+    reward = grade("4", HOSTILE[name], sympy=False)
+    assert reward.score == 0
+    assert not reward.metadata["reason"].startswith("internal"), reward.metadata["reason"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_gold_answers_too(name: str) -> None:
+    reward = grade(HOSTILE[name], r"\boxed{4}", sympy=False)
+    assert reward.score == 0
+    assert not reward.metadata["reason"].startswith("internal"), reward.metadata["reason"]
+
+
+def test_large_sets_are_compared_within_the_limits() -> None:
+    items = [rf"x^{{{i}}}+\sin(x+{i})" for i in range(2, 41)]
+    gold, same = ", ".join(items), ", ".join(reversed(items))
+    assert grade(gold, rf"\boxed{{{same}}}").score == 1
+    assert grade(gold, rf"\boxed{{{same}+1}}").score == 0
