@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _COMPILE = Limits(cpu_s=60.0, memory=4 << 30, output=64 << 20)
 _KEPT_BYTES = 256 << 20
 _SYSTEM = ("/usr/bin", "/usr/lib", "/usr/libexec", "/usr/include", "/usr/share/java",
-           "/usr/share/go-*", "/etc/alternatives", "/etc/ld.so.conf*", "/etc/java-*", "/usr/local/lib")  # fmt: skip
+           "/usr/share/go-*", "/etc/alternatives",
+           "/etc/ld.so.conf*", "/etc/java-*", "/usr/local/lib")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
