@@ -130,6 +130,13 @@ def test_a_damaged_run_says_what_is_wrong(
         assert word in error
 
 
+def test_a_resumed_run_stays_in_its_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--resume", "r", "--run-dir", "other"]) == 2
+    assert "leave --run-dir out" in capsys.readouterr().err
+
+
 def test_metrics_with_keys_missing_are_still_drawn(folder: Path) -> None:
     (folder / "metrics.jsonl").write_text('{"step": 1}\n{"step": 2, "reward": 0.5}\n')
     assert main(["--resume", "r", "--steps", "5"]) == 0

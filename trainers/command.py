@@ -126,7 +126,10 @@ def _resume(folder: Path, argv: Sequence[str], key: str | None, base_url: str | 
             raise TrainerError(f"{folder} is a run of {env}, not of {argv[0]}: leave {argv[0]} out")
         argv = argv[1:]
     # The run's own settings stand in for the defaults, and the environment has no say.
-    return Command(_read(env, argv, key, [], stored), folder, True, key, base_url)
+    config = _read(env, argv, key, [], stored)
+    if config.run_dir != stored.get("run_dir"):
+        raise TrainerError(f"--resume goes on in {folder}: leave --run-dir out, or copy the folder")
+    return Command(config, folder, True, key, base_url)
 
 
 def _read(

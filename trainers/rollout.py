@@ -170,7 +170,7 @@ def collect(
     if all(len(episode.tokens) > room for episode in episodes):
         raise TrainerError(
             f"the prompts are too long: with max_tokens={params.max_tokens} the model has room for "
-            f"{room} tokens, and the shortest has {min(len(e.tokens) for e in episodes)}. "
+            f"{max(room, 0)} tokens, and the shortest has {min(len(e.tokens) for e in episodes)}. "
             "Lower --max-tokens, shorten the prompts, or take another --base-model."
         )
     running = list(range(len(episodes)))

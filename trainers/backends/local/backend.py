@@ -205,10 +205,11 @@ class LocalBackend:
             LookupError,
             TypeError,
         ) as e:
-            first = next(iter(str(e).splitlines()), type(e).__name__)
+            # Not torch's own words: they advise to load it as a program.
+            why = e.strerror if isinstance(e, OSError) and e.filename else "it is damaged"
             raise BackendError(
-                f"the checkpoint {folder} cannot be read: {first}. If an older one stands beside "
-                "it, name that in state.json"
+                f"the checkpoint {folder} cannot be read: {why}. If an older one stands beside it, "
+                "name that in state.json"
             ) from e
         masters = self._model.masters
         if [m.shape for m in saved_masters] != [m.shape for m in masters]:

@@ -38,7 +38,7 @@ def pick_device(name: str | None) -> torch.device:
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.empty(1, device=device)
+        torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
         first = str(error).splitlines()[0]
         raise BackendError(f"device={name!r} cannot be used here: {first}") from error
