@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -116,6 +117,14 @@ def test_other_names_of_the_documents() -> None:
         (["--steps", "3"], ["comes first"]),
         (["mint/Math-v0", "--run-dir", "a-file/run"], ["a-file/run", "--run-dir"]),
         (["mint/Math-v0", "--backend", "mint"], ["MINT_API_KEY"]),
+        (["mint/Math-v0", "--preset", "best"], ["--preset", "best"]),
+        (["mint/Math-v0", "--env-settings", "{bad"], ["env_settings"]),
+        (["mint/Math-v0", "--run-dir", ""], ["--run-dir"]),
+        (["mint/Math-v0", "--temperature", "1e-30"], ["--temperature", "0.01"]),
+        (["mint/Math-v0", "--batch", "9" * 30], ["--batch", "less than"]),
+        (["mint/Math-v0", "--batch", "9999", "--group", "9999"], ["9999", "episodes"]),
+        (["mint/Math-v0", "--seed", "9" * 30], ["--seed", "less than"]),
+        (["mint/Math-v0", "--dataset", "one.jsonl", "--eval-every", "1"], ["one.jsonl", "split"]),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
@@ -123,6 +132,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(
 ) -> None:
     Path("broken.jsonl").write_text('{"question": "1", "answer": "1"}\n{"question": \n')
     Path("empty.jsonl").write_text("")
+    Path("one.jsonl").write_text('{"question": "1", "answer": "1"}\n')
     Path("a-file").write_text("")
     before = sorted(Path().rglob("*"))
     backend = [] if "--backend" in argv or "--resume" in argv else ["--backend", "bandit"]
@@ -204,3 +214,43 @@ def test_a_missing_extra_says_what_to_install(
     monkeypatch.setitem(sys.modules, "torch", None)
     assert main(["mint/Math-v0"]) == 2
     assert "pip install 'mint-envs[local]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("MINT_RL_STEPS", "many"), ("MINT_LORA_RANK", "0"), ("MINT_RL_ENV_SETTINGS", "{bad")],
+)
+@pytest.mark.parametrize("place", ["environment", ".env"])
+def test_a_wrong_variable_is_named(
+    name: str, value: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if place == ".env":
+        Path(".env").write_text(f"{name}='{value}'\n")
+    else:
+        monkeypatch.setenv(name, value)
+    with pytest.raises(TrainerError, match=rf"^{name}.*{re.escape(value)}"):
+        parse(["mint/Math-v0"])
+
+
+def test_settings_of_the_environment_by_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINT_RL_ENV_SETTINGS", '{"digits": 1}')
+    assert parse(["mint/Math-v0"]).config.env_settings == {"digits": 1}
+
+
+def test_any_dotenv() -> None:
+    Path(".env").write_bytes(
+        b"\xef\xbb\xbfMINT_RL_STEPS=\"7\"\n??? garbage\nexport MINT_RL_BATCH='9'"
+    )
+    config = parse(["mint/Math-v0"]).config
+    assert (config.steps, config.batch) == (7, 9)
+    Path(".env").write_bytes(b"\xff\xfeM\x00")
+    with pytest.raises(TrainerError, match=r"\.env cannot be read.*UTF-8"):
+        parse(["mint/Math-v0"])
+    Path(".env").unlink()
+    Path(".env").mkdir()
+    parse(["mint/Math-v0"])
+
+
+def test_a_key_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINT_API_KEY", "tml-secret")
+    assert "secret" not in repr(parse(["mint/Math-v0"]))

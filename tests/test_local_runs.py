@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -14,6 +17,9 @@ torch = pytest.importorskip("torch")
 from tiny import model_folder  # noqa: E402
 
 from trainers.__main__ import main  # noqa: E402
+from trainers.backends import SampleRequest, SamplingParams  # noqa: E402
+from trainers.backends.local import LocalBackend  # noqa: E402
+from trainers.errors import BackendError  # noqa: E402
 from trainers.run import read_rows  # noqa: E402
 
 pytestmark = pytest.mark.local
@@ -64,3 +70,86 @@ def test_the_real_model_learns_one_digit_sums(tmp_path: Path) -> None:
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert config["base_model"] == "SmolLM2-135M-Instruct"
     assert (tmp_path / "run" / "curve.svg").read_text().startswith("<?xml")
+
+
+ARGV = [
+    "mint/Math-v0", "--preset", "documents", "--backend", "local", "--dtype", "float32",
+    "--threads", "1", "--device", "cpu", "--batch", "2", "--group", "2", "--max-tokens", "2",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"{}", "half", "other"])
+def test_a_damaged_checkpoint_is_one_line(
+    tmp_path: Path, content: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, folder = model_folder(tmp_path / "model"), tmp_path / "run"
+    assert main([*ARGV, "--base-model", model, "--steps", "1", "--run-dir", str(folder)]) == 0
+    path = folder / "checkpoints" / "step-000001" / "optimizer.pt"
+    if content == "other":
+        torch.save([1], path)
+    else:
+        path.write_bytes(path.read_bytes()[:5000] if content == "half" else content)
+    capsys.readouterr()
+    assert main(["--resume", str(folder), "--steps", "2"]) == 2
+    error = capsys.readouterr().err
+    assert "step-000001 cannot be read: it is damaged" in error
+    assert "weights_only" not in error
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_a_damaged_model_is_one_line(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, folder = model_folder(tmp_path / "model"), tmp_path / "run"
+    (tmp_path / "model" / name).write_text("{")
+    assert main([*ARGV, "--base-model", model, "--run-dir", str(folder)]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1
+    assert "cannot be loaded" in error
+    assert not folder.exists()
+
+
+def test_tokens_that_the_model_does_not_know_are_one_line(tmp_path: Path) -> None:
+    backend = LocalBackend(model_folder(tmp_path / "model"), dtype="float32", threads=1)
+    for token in (-1, 259):
+        with pytest.raises(BackendError, match=f"token {token}.*from 0 to 258"):
+            backend.sample([SampleRequest((1, token), 1)], SamplingParams(1))
+
+
+def test_a_learning_rate_that_breaks_the_weights_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gym.register(id="local/Even-v0", entry_point=_Even, disable_env_checker=True)
+    argv = ["local/Even-v0", *ARGV[1:], "--base-model", model_folder(tmp_path / "model")]
+    argv += ["--batch", "8", "--group", "8", "--steps", "9", "--lr", "1e30"]
+    assert main([*argv, "--run-dir", str(tmp_path / "run")]) == 2
+    error = capsys.readouterr().err
+    assert "diverged" in error
+    assert "--lr" in error
+
+
+class _Even(gym.Env[Any, Any]):
+    """Rewards a first token with an even number."""
+
+    observation_space = gym.spaces.Sequence(gym.spaces.Discrete(259))
+    action_space = gym.spaces.Sequence(gym.spaces.Discrete(259))
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return np.array([65, 66]), {}
+
+    def step(self, action: Any) -> Any:
+        return np.array([67]), float(action[0] % 2 == 0), True, False, {}
+
+
+def test_a_checkpoint_that_does_not_fit_is_one_line_and_the_run_resumes(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for a full disk."""
+    model, folder = model_folder(tmp_path / "model"), tmp_path / "run"
+    argv = [*ARGV, "--base-model", model, "--steps", "1", "--run-dir", str(folder)]
+    command = f"ulimit -f 40; exec {sys.executable} -m trainers {' '.join(argv)}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "cannot write to the run directory" in done.stderr
+    assert list((folder / "checkpoints").iterdir()) == []
+    assert main(["--resume", str(folder)]) == 0

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from .backends import Backend, LoraParams
 from .command import Command, parse
 from .config import TrainConfig
 from .errors import TrainerError
+from .evaluation import split_settings
 from .grpo import train
 from .log import Log, open_sinks
 from .rollout import EnvPool
@@ -23,10 +27,16 @@ _SERVICE_MODEL = "Qwen/Qwen3-0.6B"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code: 0, 2 for an error, 130 after Ctrl-C."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a path in a terminal without Unicode
     try:
         return _run(parse(sys.argv[1:] if argv is None else argv))
     except TrainerError as error:
-        print(f"mint-grpo: {error}", file=sys.stderr)
+        print(f"mint-grpo: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except OSError as error:  # files of a run are seen to by ``Run``; what is left is the output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python complains once more at exit
+        print(f"mint-grpo: cannot write the output: {error.strerror or error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("mint-grpo: stopped", file=sys.stderr)
@@ -34,11 +44,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(command: Command) -> int:
-    config, folder = command.config, command.folder
+    config = command.config
     if config.backend == "local" and command.api_key is None and not command.resume:
         print("No MINT_API_KEY: training on this machine, with the local backend.", flush=True)
-    EnvPool(config.env, 1, None, config.env_settings).close()  # a wrong setting, before the model
-    made = _claim(command)
+    _try_environment(config)
+    command, made = _claim(command)
+    folder = command.folder
     try:
         backend = make_backend(command)
         sinks = open_sinks(config.log_to, folder, config.model_dump(mode="json"))
@@ -52,7 +63,13 @@ def _run(command: Command) -> int:
         f"Run: {folder}  (steps={config.steps} batch={config.batch} group={config.group} "
         f"lr={config.lr:g} max_tokens={config.max_tokens} temperature={config.temperature:g})"
     )
-    run = Run(folder, config, log, command.resume)
+    try:
+        run = Run(folder, config, log, command.resume)
+    except BaseException:
+        _unmake([folder / "checkpoints", *made] if made else [])
+        raise
+    if run.next_step > config.steps:
+        log.say(f"All {config.steps} steps are done; go further by --steps.")
     try:
         train(config, backend, run)
     finally:
@@ -126,16 +143,26 @@ def settled(config: TrainConfig, backend: Backend) -> TrainConfig:
     return config.model_copy(update=chosen)
 
 
-def _claim(command: Command) -> list[Path]:
+def _try_environment(config: TrainConfig) -> None:
+    """Find a wrong setting, a broken data set or one too small to split, before the model."""
+    for split in ("train", "test") if config.eval_every else ("train",):
+        with closing(EnvPool(config.env, 1, None, split_settings(config, split))):
+            pass
+
+
+def _claim(command: Command) -> tuple[Command, list[Path]]:
     """Make the run directory; return the folders that were not there before, innermost first."""
     folder = command.folder
     if command.resume:
         read_state(folder)
-        return []
-    claim_folder(folder)
+        return command, []
+    fresh = command.config.run_dir is None  # a name of our own choice
+    if not fresh:
+        claim_folder(folder)
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder = _mkdir(folder, fresh)
         probe = folder / ".probe"
         probe.write_text("")
         probe.unlink()
@@ -144,7 +171,20 @@ def _claim(command: Command) -> list[Path]:
             f"cannot write to the run directory {folder}: {error.strerror}. "
             "Name another one by --run-dir."
         ) from error
-    return new
+    return replace(command, folder=folder), [folder, *new[1:]] if new else []
+
+
+def _mkdir(folder: Path, fresh: bool) -> Path:
+    """Make ``folder``; if it must be fresh, add a number where another run was faster."""
+    path, number = folder, 1
+    while True:
+        try:
+            path.mkdir(exist_ok=not fresh)
+        except FileExistsError:
+            number += 1
+            path = folder.with_name(f"{folder.name}-{number}")
+        else:
+            return path
 
 
 def _unmake(folders: Sequence[Path]) -> None:

@@ -6,20 +6,26 @@ are part of ``mint-grpo ENV --help``.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium as gym
 from dotenv import dotenv_values
 from pydantic import AliasChoices, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 import mint_envs
 from mint_envs.errors import MintEnvsError
@@ -73,7 +79,7 @@ class Command:
     config: TrainConfig
     folder: Path
     resume: bool
-    api_key: str | None
+    api_key: str | None = field(repr=False)
     base_url: str | None
 
 
@@ -86,7 +92,7 @@ def parse(argv: Sequence[str]) -> Command:
     if not argv or argv[0] in ("-h", "--help"):
         sys.stdout.write(USAGE.format(ids=", ".join(mint_envs.env_ids())))
         raise SystemExit(0 if argv else 2)
-    dotenv = {k: v for k, v in dotenv_values(".env").items() if v is not None}
+    dotenv = _dotenv()
     variables = {**dotenv, **os.environ}
     key = variables.get("MINT_API_KEY") or None
     base_url = variables.get("MINT_BASE_URL") or None
@@ -98,6 +104,17 @@ def parse(argv: Sequence[str]) -> Command:
     env = argv[0]
     config = _read(env, argv[1:], key, [_from_variables(os.environ), _from_variables(dotenv)])
     return Command(config, _run_folder(config), False, key, base_url)
+
+
+def _dotenv() -> dict[str, str]:
+    path = Path(".env")
+    if not path.is_file():
+        return {}
+    try:
+        values = dotenv_values(path, encoding="utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        raise TrainerError(f"{path} cannot be read: {error}. Save it as UTF-8 text") from error
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _take_resume(argv: Sequence[str]) -> tuple[Path | None, list[str]]:
@@ -121,7 +138,10 @@ def _resume(folder: Path, argv: Sequence[str], key: str | None, base_url: str | 
             raise TrainerError(f"{folder} is a run of {env}, not of {argv[0]}: leave {argv[0]} out")
         argv = argv[1:]
     # The run's own settings stand in for the defaults, and the environment has no say.
-    return Command(_read(env, argv, key, [], stored), folder, True, key, base_url)
+    config = _read(env, argv, key, [], stored)
+    if config.run_dir != stored.get("run_dir"):
+        raise TrainerError(f"--resume goes on in {folder}: leave --run-dir out, or copy the folder")
+    return Command(config, folder, True, key, base_url)
 
 
 def _read(
@@ -150,7 +170,7 @@ def _read(
     try:
         return TrainConfig(**{**chosen, "env": env, "env_settings": settings})
     except ValidationError as error:
-        raise TrainerError(_first_error(error)) from error
+        raise TrainerError(_first_error(error, argv)) from error
 
 
 def _backend(name: str, key: str | None) -> str:
@@ -204,7 +224,10 @@ def _parser(
             fields[name] = (info.annotation, _option(name, info))
     for flag in own.values():
         fields[flag.name] = (_optional(flag.type), Field(None, description=flag.help))
-    fields["preset"] = (str | None, Field(None, description="defaults: documents or local"))
+    fields["preset"] = (
+        Literal["documents", "local"] | None,
+        Field(None, description="defaults: documents or local"),
+    )
 
     class Base(BaseSettings):
         model_config = SettingsConfigDict(
@@ -232,7 +255,9 @@ def _parser(
     try:
         return model()
     except ValidationError as error:
-        raise TrainerError(_first_error(error)) from error
+        raise TrainerError(_first_error(error, argv)) from error
+    except SettingsError as error:
+        raise TrainerError(f"{error}. Options that hold several values are JSON") from error
 
 
 class _Given(PydanticBaseSettingsSource):
@@ -266,22 +291,43 @@ def _optional(kind: Any) -> Any:
 def _from_variables(variables: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings that are given as ``MINT_RL_STEPS`` and the like."""
     found: dict[str, Any] = {}
-    for field, info in TrainConfig.model_fields.items():
-        value = variables.get(_NAMES.get(field, f"MINT_RL_{field.upper()}"), "")
+    for name, info in TrainConfig.model_fields.items():
+        value = variables.get(_variable(name), "")
         if value:
-            several = typing.get_origin(info.annotation) is tuple
-            found[field] = value.split(",") if several else value
+            kind = typing.get_origin(info.annotation)
+            found[name] = value.split(",") if kind is tuple else value
+            if kind is dict:
+                found[name] = _object(_variable(name), value)
     return found
 
 
-def _first_error(error: ValidationError) -> str:
-    """Return the first fault in one line: the setting, what is wrong, the value."""
+def _variable(name: str) -> str:
+    """Return the environment variable of a setting."""
+    return _NAMES.get(name, f"MINT_RL_{name.upper()}")
+
+
+def _object(name: str, text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise TrainerError(f"{name} is not JSON: {error} (got {text!r})") from error
+    if not isinstance(value, dict):
+        raise TrainerError(f"{name} must be a JSON object (got {text!r})")
+    return value
+
+
+def _first_error(error: ValidationError, argv: Sequence[str]) -> str:
+    """Return the first fault in one line: where the setting is, what is wrong, the value."""
     fault = error.errors()[0]
-    name = ".".join(map(str, fault["loc"])).replace("_", "-")
     message = str(fault["msg"]).removeprefix("Value error, ")
-    if not name:
+    if not fault["loc"]:
         return message
-    return f"--{name}: {message[0].lower()}{message[1:]} (got {fault['input']!r})"
+    name = str(fault["loc"][0])
+    options = [f"--{word.replace('_', '-')}" for word in (name, *_ALIASES.get(name, ()))]
+    given = any(word.partition("=")[0] in options for word in argv)
+    variable = _variable(name) if {**_dotenv(), **os.environ}.get(_variable(name)) else ""
+    where = options[0] if given or not variable else variable
+    return f"{where}: {message[0].lower()}{message[1:]} (got {fault['input']!r})"
 
 
 def _run_folder(config: TrainConfig) -> Path:

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .losses import LOSSES, check_loss
 
-Positive = Annotated[int, Field(ge=1)]
+Positive = Annotated[int, Field(ge=1, le=2**20)]
+Name = Annotated[str, Field(min_length=1)]
 
 
 class TrainConfig(BaseModel):
@@ -26,12 +27,15 @@ class TrainConfig(BaseModel):
     )
 
     # The loop
-    steps: Positive = Field(10, description="training steps")
+    steps: int = Field(10, ge=1, le=999_999, description="training steps")
     batch: Positive = Field(8, description="prompts per step")
-    group: int = Field(4, ge=2, description="responses per prompt")
+    group: int = Field(4, ge=2, le=2**20, description="responses per prompt")
     max_tokens: Positive = Field(16, description="longest response, in tokens")
-    temperature: float = Field(0.8, gt=0, le=10, description="sampling temperature")
-    seed: int = Field(0, ge=0, description="seed of problems, sampling and LoRA weights")
+    temperature: float = Field(0.8, ge=0.01, le=10, description="sampling temperature")
+    max_turns: Positive = Field(
+        100, description="longest episode, in responses; a longer one is left out as unmeasured"
+    )
+    seed: int = Field(0, ge=0, lt=2**32, description="seed of problems, sampling and LoRA weights")
 
     # The loss
     loss_fn: Literal["importance_sampling", "ppo", "cispo", "dro"] = Field(
@@ -66,7 +70,7 @@ class TrainConfig(BaseModel):
     backend: Literal["auto", "local", "mint", "bandit"] = Field(
         "auto", description="auto: mint if there is a MINT_API_KEY, else local"
     )
-    base_model: str | None = Field(
+    base_model: Name | None = Field(
         None,
         description="model name or folder; default: Qwen/Qwen3-0.6B on a service, "
         "SmolLM2-135M-Instruct here",
@@ -91,7 +95,7 @@ class TrainConfig(BaseModel):
     eval_problems: Positive = Field(100, description="held-out problems of an evaluation")
     eval_samples: Positive = Field(1, description="also report pass@k of so many samples")
     save_every: int = Field(20, ge=0, description="checkpoint every so many steps; 0: at the end")
-    run_dir: str | None = Field(None, description="folder of the run; default: runs/<env>-<time>")
+    run_dir: Name | None = Field(None, description="folder of the run; default: runs/<env>-<time>")
     log_to: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = Field(
         (), description="also log to tensorboard, trackio or wandb"
     )
@@ -99,6 +103,11 @@ class TrainConfig(BaseModel):
     @model_validator(mode="after")
     def _check(self) -> TrainConfig:
         check_loss(self.loss_fn, self.loss_fn_config)
+        if self.batch * self.group > 2**20:
+            raise ValueError(
+                f"batch={self.batch} times group={self.group} is more than {2**20} episodes a "
+                "step: lower one of them"
+            )
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas={self.betas} must both be in [0, 1)")
         if self.advantage == "dr_grpo" and self.length_norm not in ("none", "constant"):

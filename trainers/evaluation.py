@@ -45,7 +45,9 @@ def evaluate(config: TrainConfig, backend: Backend, pool: EnvPool | None) -> dic
     state = np.random.SeedSequence(_STREAM).generate_state(config.eval_problems)
     seeds = [int(seed) for seed in state]
     greedy = SamplingParams(config.max_tokens, 0.0, pool.stop, pool.stop_tokens)
-    episodes = [group[0] for group in collect(pool, backend, seeds, 1, greedy)]
+    episodes = [
+        group[0] for group in collect(pool, backend, seeds, 1, greedy, max_turns=config.max_turns)
+    ]
     measured = [episode for episode in episodes if episode.scored]
     result = {
         "eval/accuracy": _mean([episode.reward >= 1.0 - 1e-9 for episode in measured]),
@@ -63,7 +65,7 @@ def _pass_at(config: TrainConfig, backend: Backend, pool: EnvPool, seeds: list[i
         params = SamplingParams(
             config.max_tokens, config.temperature, pool.stop, pool.stop_tokens, seed=draw + 1
         )
-        groups = collect(pool, backend, seeds, 1, params)
+        groups = collect(pool, backend, seeds, 1, params, max_turns=config.max_turns)
         passed |= [g[0].scored and g[0].reward >= 1.0 - 1e-9 for g in groups]
     return float(passed.mean())
 

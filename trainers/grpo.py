@@ -37,7 +37,7 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
         clock = Clock()
         groups_P = collect(
             pool, backend, problem_seeds(config, step), config.group, sampling(config, pool, step),
-            run.show_rollout,
+            run.show_rollout, config.max_turns,
         )  # fmt: skip
         clock.lap("sample_and_score")
         datums, equal_groups = to_datums(config, groups_P)

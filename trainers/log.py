@@ -32,7 +32,9 @@ class Log:
         out: Any = None,
         reward_line: bool = False,
     ) -> None:
-        self._console = Console(file=out or sys.stdout, soft_wrap=True, highlight=False)
+        self._console = _Console(
+            file=out or sys.stdout, soft_wrap=True, highlight=False, emoji=False
+        )
         self._sinks = sinks
         self._reward_line = reward_line
         self._advice = _Advice()
@@ -42,6 +44,11 @@ class Log:
     def say(self, text: str) -> None:
         """Print one line."""
         self._console.print(text, markup=False)
+
+    @property
+    def reader_gone(self) -> bool:
+        """Whether the output was a pipe that was closed (``| head -1``): nobody is reading."""
+        return self._console.reader_gone
 
     def begin_step(self, step: int, last: int) -> None:
         """Show the progress bar, on a terminal."""
@@ -93,17 +100,33 @@ class Log:
             self._progress = None
 
 
+class _Console(Console):
+    """Rich exits at once when its output is closed; a run is to save first."""
+
+    reader_gone = False
+
+    def on_broken_pipe(self) -> None:
+        self.reader_gone = self.quiet = True
+
+
 class _Advice:
     """Says what to change when steps in a row teach nothing, as the MinT documents do."""
 
     def __init__(self) -> None:
-        self._no_datums = self._no_accuracy = 0
+        self._no_datums = self._no_accuracy = self._no_verdict = 0
 
     def after(self, metrics: Mapping[str, float]) -> list[str]:
         self._no_datums = self._no_datums + 1 if metrics["datums"] == 0 else 0
-        self._no_accuracy = self._no_accuracy + 1 if metrics["reward"] == 0 else 0
+        blind = metrics["unmeasured"] == 1
+        self._no_verdict = self._no_verdict + 1 if blind else 0
+        self._no_accuracy = self._no_accuracy + 1 if metrics["reward"] == 0 and not blind else 0
         lines = []
-        if self._no_datums == _PATIENCE:
+        if self._no_verdict == _PATIENCE:
+            lines.append(
+                f"  nothing measured for {_PATIENCE} steps: the environment gave no verdict on any "
+                "response. See 'metadata' in rollouts.jsonl: a sandbox or a judge may be down."
+            )
+        elif self._no_datums == _PATIENCE:
             lines.append(
                 f"  datums=0 for {_PATIENCE} steps: all rewards of each group were equal, so there "
                 "is nothing to learn from. Raise --group or --batch, or --temperature."
@@ -134,6 +157,8 @@ def open_sinks(
             raise TrainerError(
                 f"--log-to {name} needs its package: pip install 'mint-envs[{name}]'"
             ) from error
+        except Exception as error:  # many kinds: no account, no network, no disk
+            raise TrainerError(f"--log-to {name} cannot be used: {error}. Leave it out.") from error
     return sinks
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .atomic import write_whole
+from .jsonl import read_rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,11 +29,11 @@ def draw_curve(folder: Path) -> None:
         return
     figure, axes = _axes(folder.name)
     steps = _column(rows, "step")
-    key = "accuracy" if any(row["accuracy"] for row in rows) else "reward"
+    key = "accuracy" if any(row.get("accuracy") for row in rows) else "reward"
     values = _column(rows, key)
     axes.plot(steps, values, color="tab:blue", alpha=0.25, linewidth=1)
     axes.plot(steps, smooth(values), color="tab:blue", label=f"training {key} (mean of 5)")
-    if any(row["reward"] != row[key] for row in rows):
+    if any(row.get("reward") != row.get(key) for row in rows):
         axes.plot(steps, smooth(_column(rows, "reward")), color="tab:green", label="reward")
     evals = _rows(folder / "eval.jsonl")
     if evals:
@@ -71,8 +71,9 @@ def _axes(title: str) -> tuple[Any, Any]:
 
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     axes = figure.add_subplot()
-    axes.set(xlabel="step", ylim=(-0.02, 1.02), title=title)
+    axes.set(xlabel="step", title=title)
     axes.grid(alpha=0.3)
+    axes.update_datalim([(0, 0), (0, 1)], updatex=False)  # rewards of others may lie outside
     return figure, axes
 
 
@@ -84,13 +85,11 @@ def _write(figure: Any, axes: Any, path: Path) -> None:
 
 
 def _column(rows: Sequence[dict[str, Any]], key: str) -> Floats:
-    return np.array([row[key] for row in rows], dtype=np.float64)
+    return np.array([row.get(key, np.nan) for row in rows], dtype=np.float64)
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return read_rows(path) if path.exists() else []
 
 
 def main() -> None:

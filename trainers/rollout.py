@@ -7,7 +7,9 @@ episodes reset with the same seed. Contexts only grow: prompt + act + observatio
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,7 +37,7 @@ class Episode:
     reward: float = 0.0  # summed over turns
     scored: bool = True  # False: not measured; in no group, mean or baseline
     truncated: bool = False
-    cut: bool = False  # a response reached max_tokens
+    cut: bool = False  # a response reached max_tokens without an end
     infos: list[Mapping[str, Any]] = field(default_factory=list)
 
     @property
@@ -64,11 +66,12 @@ class EnvPool:
         settings: keyword arguments of the environment.
 
     Raises:
-        TrainerError: the id is unknown, or a setting is refused.
+        TrainerError: the id is unknown, or a setting is refused. Later: the environment raised.
     """
 
     def __init__(self, env: str, size: int, tokenizer: Any, settings: Mapping[str, Any]) -> None:
         self._envs: list[gym.Env[Any, Any]]
+        self._name = env
         try:
             spec = gym.spec(env)
             if spec.vector_entry_point == _OURS and not spec.additional_wrappers:
@@ -80,6 +83,8 @@ class EnvPool:
                 self._envs = [gym.make(env, **{**extra, **settings}) for _ in range(size)]
         except (gym.error.Error, MintEnvsError, TypeError) as error:
             raise TrainerError(f"the environment {env!r} cannot be made: {error}") from error
+        except Exception as error:  # a third party's: whatever its code raises
+            raise TrainerError(_raised(env, "when it was made", error)) from error
         self._together = all(type(env) is TokenEnv for env in self._envs)
 
     @property
@@ -95,19 +100,44 @@ class EnvPool:
 
     def reset(self, index: int, seed: int) -> tuple[Any, Mapping[str, Any]]:
         """Reset environment ``index``; return (observation, info)."""
-        return self._envs[index].reset(seed=seed)
+        with self._playing("in reset"):
+            observation, info = self._envs[index].reset(seed=seed)
+        return observation, info
 
     def step(self, indices: Sequence[int], actions: Sequence[Sequence[int]]) -> list[Any]:
         """Step these environments; return the five results of each."""
         envs = [self._envs[i] for i in indices]
-        if self._together:
-            return list(step_many([e for e in envs if isinstance(e, TokenEnv)], actions))
-        arrays = [np.asarray(action, dtype=np.int64) for action in actions]
-        return [env.step(array) for env, array in zip(envs, arrays, strict=True)]
+        with self._playing("in step"):
+            if self._together:
+                return list(step_many([e for e in envs if isinstance(e, TokenEnv)], actions))
+            arrays = [np.asarray(action, dtype=np.int64) for action in actions]
+            return [_checked(env.step(array)) for env, array in zip(envs, arrays, strict=True)]
 
     def close(self) -> None:
         for env in self._envs:
             env.close()
+
+    @contextmanager
+    def _playing(self, where: str) -> Iterator[None]:
+        try:
+            yield
+        except MintEnvsError as error:
+            raise TrainerError(str(error)) from error
+        except Exception as error:
+            raise TrainerError(_raised(self._name, where, error)) from error
+
+
+def _raised(env: str, where: str, error: Exception) -> str:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"the environment {env!r} raised {type(error).__name__} {where}: {error} "
+        f"({place.filename}:{place.lineno}). This is a fault in it, not in the response."
+    )
+
+
+def _checked(result: Any) -> tuple[Any, float, bool, bool, Mapping[str, Any]]:
+    observation, reward, terminated, truncated, info = result
+    return observation, float(reward), bool(terminated), bool(truncated), dict(info)
 
 
 def collect(
@@ -117,19 +147,35 @@ def collect(
     group: int,
     params: SamplingParams,
     on_turn: Callable[[int], None] | None = None,
+    max_turns: int = 100,
 ) -> list[list[Episode]]:
     """Play ``group`` episodes for each seed; return one list of episodes for each seed.
 
     Episodes with equal contexts (a whole group, on its first turn) are one request. ``on_turn``
     is told the number of episodes still running, for a progress bar.
+
+    An episode that has had ``max_turns``, or has outgrown the model's context, ends there:
+    truncated, and unmeasured, since the environment has given no verdict.
+
+    Raises:
+        TrainerError: the environment raised, or no prompt at all fits the model's context.
     """
     episodes = [Episode(seed) for seed in seeds for _ in range(group)]
     for index, episode in enumerate(episodes):
         observation, _ = pool.reset(index, episode.seed)
         episode.tokens += _ids(observation)
+        if not episode.tokens:
+            raise TrainerError("a first observation is empty: a model needs a token to go on from")
+    room = getattr(backend, "max_context", 1 << 62) - params.max_tokens
+    if all(len(episode.tokens) > room for episode in episodes):
+        raise TrainerError(
+            f"the prompts are too long: with max_tokens={params.max_tokens} the model has room for "
+            f"{max(room, 0)} tokens, and the shortest has {min(len(e.tokens) for e in episodes)}. "
+            "Lower --max-tokens, shorten the prompts, or take another --base-model."
+        )
     running = list(range(len(episodes)))
     turn = 0
-    while running:
+    while running := [i for i in running if not _bounded(episodes[i], max_turns, room)]:
         if on_turn is not None:
             on_turn(len(running))
         turn_params = _seeded(params, turn)
@@ -137,8 +183,8 @@ def collect(
         results = pool.step(running, acts)
         running = [
             index
-            for index, result in zip(running, results, strict=True)
-            if not _observe(episodes[index], result)
+            for index, act, result in zip(running, acts, results, strict=True)
+            if not _observe(episodes[index], result, _is_full(act, params))
         ]
         turn += 1
     return [episodes[i : i + group] for i in range(0, len(episodes), group)]
@@ -158,25 +204,52 @@ def _sample(
             episode.tokens += sample.tokens
             episode.acts.append((start, len(episode.tokens)))
             episode.logprobs += sample.logprobs
-            episode.cut |= len(sample.tokens) >= params.max_tokens
     return [tuple(e.tokens[e.acts[-1][0] :]) for e in episodes]
 
 
-def _observe(episode: Episode, result: tuple[Any, Any, bool, bool, Mapping[str, Any]]) -> bool:
-    """Take in what ``step`` returned; return whether the episode is over."""
+def _observe(
+    episode: Episode, result: tuple[Any, float, bool, bool, Mapping[str, Any]], full: bool
+) -> bool:
+    """Take in what ``step`` returned; return whether the episode is over.
+
+    ``full`` says that the response was as long as allowed, and did not end with a stop token.
+    """
     observation, reward, terminated, truncated, info = result
-    episode.reward += float(reward)
+    episode.reward += reward
     episode.infos.append(info)
+    # The environment knows of stop strings too; others do not say.
+    episode.cut |= info["finish_reason"] == "length" if "finish_reason" in info else full
     if not (terminated or truncated):
-        episode.tokens += _ids(observation)
+        ids = _ids(observation)
+        if ids[: len(episode.tokens)] == episode.tokens:
+            raise TrainerError(
+                "an observation repeats the whole context so far; after the first, it is to be "
+                "only the new tokens"
+            )
+        episode.tokens += ids
         return False
-    episode.truncated = bool(truncated)
+    episode.truncated = truncated
     episode.scored = bool(info.get("scored", True)) and bool(np.isfinite(episode.reward))
     return True
 
 
+def _is_full(act: Sequence[int], params: SamplingParams) -> bool:
+    return len(act) >= params.max_tokens and act[-1] not in params.stop_tokens
+
+
+def _bounded(episode: Episode, max_turns: int, room: int) -> bool:
+    """End an episode that may not go on; return whether it did."""
+    if len(episode.acts) < max_turns and len(episode.tokens) <= room:
+        return False
+    episode.truncated, episode.scored = True, False
+    return True
+
+
 def _ids(observation: Any) -> list[int]:
-    ids = np.asarray(observation)
+    try:
+        ids = np.asarray(observation)
+    except ValueError:  # ragged
+        ids = np.asarray(None)
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
         raise TrainerError(
             f"an observation of shape {ids.shape} and dtype {ids.dtype} is not a sequence of "

@@ -17,12 +17,13 @@ those of an uninterrupted one.
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import signal
 import threading
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from .atomic import write_whole
 from .backends import Backend
 from .config import TrainConfig
 from .errors import TrainerError
+from .jsonl import append_rows, read_rows
 from .log import Log
 from .report import draw_curve
 from .rollout import Episode
@@ -44,7 +46,7 @@ class Run:
         folder: the run directory.
         config: the settings.
         log: prints, and forwards metrics to the sinks.
-        resume: go on from the newest checkpoint in ``folder``.
+        resume: go on from the newest checkpoint in ``folder``, or from the start without one.
 
     Raises:
         TrainerError: the folder cannot be written, already holds a run, or holds none to resume.
@@ -60,15 +62,14 @@ class Run:
             (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
             if resume:
                 self._take_back_to(read_state(folder))
-            else:
-                write_whole(folder / "config.json", _pretty(config.model_dump(mode="json")))
+            write_whole(folder / "config.json", _pretty(config.model_dump(mode="json")))
 
     # -- the loop's side ---------------------------------------------------------------------
 
     def steps(self, last: int) -> Iterator[int]:
         """Yield the steps that are left; stop early after Ctrl-C."""
         with self._signals():
-            while self.next_step <= last and not self._stopping:
+            while self.next_step <= last and not self.interrupted:
                 self._log.begin_step(self.next_step, last)
                 yield self.next_step
                 self.next_step += 1
@@ -89,7 +90,17 @@ class Run:
     def log_step(
         self, step: int, metrics: Mapping[str, float], groups_P: Sequence[Sequence[Episode]]
     ) -> None:
-        """Append a step to the files and print it."""
+        """Append a step to the files and print it.
+
+        Raises:
+            TrainerError: a metric is not finite: training has diverged.
+        """
+        for name, value in metrics.items():
+            if not math.isfinite(value):
+                raise TrainerError(
+                    f"step {step} diverged: {name}={value}. Lower --lr, or set --grad-clip. "
+                    f"{self._way_on('Then')}"
+                )
         rows = [_rollout_row(step, episode) for group in groups_P for episode in group]
         self._append("rollouts.jsonl", rows)
         self._append("metrics.jsonl", [{"step": step, **metrics}])
@@ -103,7 +114,7 @@ class Run:
     def wants_checkpoint(self, step: int, last: int) -> bool:
         """Return whether to save now: every ``save_every`` steps, at the end, and when stopping."""
         every = self._config.save_every
-        return self._stopping or step == last or bool(every and step % every == 0)
+        return self.interrupted or step == last or bool(every and step % every == 0)
 
     def save_checkpoint(self, step: int, backend: Backend) -> None:
         """Save the backend's state after ``step``, and the curve."""
@@ -123,33 +134,36 @@ class Run:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C (or SIGTERM) asked the run to stop."""
-        return self._stopping
+        """Whether Ctrl-C (or SIGTERM) asked the run to stop, or who read its output is gone."""
+        return self._stopping or self._log.reader_gone
 
     # -- files -------------------------------------------------------------------------------
 
     def _append(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        text = "".join(
-            json.dumps(row, ensure_ascii=True, allow_nan=False, default=str) + "\n" for row in rows
-        )
-        with self._writing(), (self.folder / name).open("a", encoding="utf-8") as file:
-            file.write(text)
+        with self._writing():
+            append_rows(self.folder / name, rows)
 
     def _take_back_to(self, state: Mapping[str, Any]) -> None:
-        """Drop the lines of steps after the checkpoint, broken ones among them."""
-        self.next_step = int(state["step"]) + 1
-        self.saved_path = str(state["sampler"])
+        """Drop what was written after the checkpoint: whole and broken lines, and folders."""
+        done = int(state["step"])
+        self.next_step, self.saved_path = done + 1, state["sampler"]
         for name in ("metrics.jsonl", "rollouts.jsonl", "eval.jsonl"):
             path = self.folder / name
             if path.exists():
-                rows = read_rows(path)
-                kept = [row for row in rows if row["step"] < self.next_step]
+                # Before the first checkpoint, the evaluation at step 0 will be made again too.
+                kept = [row for row in read_rows(path) if done and _step_of(row, path) <= done]
                 write_whole(path, "".join(json.dumps(row) + "\n" for row in kept))
+        checkpoints = self.folder / "checkpoints"
+        later = [f for f in checkpoints.glob("step-*") if f.name > f"step-{done:06d}"]
+        _remove([*later, *checkpoints.glob(".step-*")])  # the latter: killed while saving
 
     def _drop_old_checkpoints(self) -> None:
-        folders = sorted((self.folder / "checkpoints").glob("step-*"))
-        for folder in folders[:-_KEPT_CHECKPOINTS]:
-            shutil.rmtree(folder, ignore_errors=True)
+        _remove(sorted((self.folder / "checkpoints").glob("step-*"))[:-_KEPT_CHECKPOINTS])
+
+    def _way_on(self, before: str) -> str:
+        if (self.folder / "config.json").exists():
+            return f"{before} go on with: mint-grpo --resume {self.folder}"
+        return "Name another one by --run-dir, or free some space."
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -159,7 +173,7 @@ class Run:
             reason = error.strerror or str(error)
             raise TrainerError(
                 f"cannot write to the run directory {self.folder}: {reason}. "
-                f"{_resume_hint(self.folder)}"
+                f"{self._way_on('Free some space, then')}"
             ) from error
 
     # -- Ctrl-C ------------------------------------------------------------------------------
@@ -181,26 +195,32 @@ class Run:
     def _on_signal(self, number: int, frame: types.FrameType | None) -> None:
         if self._stopping and not self._protected:
             raise KeyboardInterrupt
-        if not self._stopping:
-            self._log.say("Stopping after this step and saving; Ctrl-C again drops the step.")
-        self._stopping = True
+        first, self._stopping = not self._stopping, True
+        if first:
+            with suppress(RuntimeError):  # the signal came while a line was being written
+                self._log.say("Stopping after this step and saving; Ctrl-C again drops the step.")
 
 
 def read_state(folder: Path) -> dict[str, Any]:
-    """Return the newest checkpoint of a run: its step, and its paths.
+    """Return the newest checkpoint of a run: ``step``, and the paths ``sampler``, ``training``.
+
+    A run that was stopped before its first checkpoint is at step 0, and both paths are None.
 
     Raises:
-        TrainerError: ``folder`` is no run, or has no checkpoint.
+        TrainerError: ``folder`` is no run, or its ``state.json`` is damaged.
     """
     path = folder / "checkpoints" / "state.json"
-    try:
-        state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        what = "has no checkpoint yet" if (folder / "config.json").exists() else "is not a run"
-        raise TrainerError(f"{folder} {what}: start it anew, without --resume") from error
-    except (OSError, ValueError) as error:
-        raise TrainerError(f"{path} cannot be read: {error}") from error
-    return state
+    if not path.exists():
+        read_config(folder)
+        return {"step": 0, "sampler": None, "training": None}
+    state = _read_object(path, "delete it to begin the run again from its first step")
+    step, paths = state.get("step"), [state.get("sampler"), state.get("training")]
+    if not isinstance(step, int) or step < 1 or not all(isinstance(p, str) for p in paths):
+        raise TrainerError(
+            f"{path} does not name a checkpoint: delete it to begin the run again from its first "
+            "step"
+        )
+    return {"step": step, **{name: _own(folder, state[name]) for name in ("sampler", "training")}}
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -210,25 +230,40 @@ def read_config(folder: Path) -> dict[str, Any]:
         TrainerError: ``folder`` is no run.
     """
     path = folder / "config.json"
-    try:
-        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise TrainerError(f"{folder} is not a run: it has no config.json") from error
-    except (OSError, ValueError) as error:
-        raise TrainerError(f"{path} cannot be read: {error}") from error
+    if not path.exists():
+        raise TrainerError(f"{folder} is not a run: it has no config.json")
+    config = _read_object(path, "start a new run")
+    if not isinstance(config.get("env"), str):
+        raise TrainerError(f'{path} names no environment: put "env" back, or start a new run')
     return config
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Return the whole lines of a JSONL file; a last line that was cut off is left out."""
-    rows = []
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            try:
-                rows.append(json.loads(line))
-            except ValueError:
-                break
-    return rows
+def _read_object(path: Path, next_step: str) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise TrainerError(f"{path} cannot be read: {error}. Mend it, or {next_step}") from error
+    if not isinstance(value, dict):
+        raise TrainerError(f"{path} is not a JSON object. Mend it, or {next_step}")
+    return value
+
+
+def _own(folder: Path, saved: str) -> str:
+    """Return a checkpoint's path in ``folder``, which may have been moved or copied since."""
+    here = folder / "checkpoints" / Path(saved).name
+    return str(here) if "://" not in saved and here.is_dir() else saved
+
+
+def _step_of(row: Mapping[str, Any], path: Path) -> int:
+    step = row.get("step")
+    if not isinstance(step, int):
+        raise TrainerError(f"a line of {path} has no step: delete the line {json.dumps(row)[:80]}")
+    return step
+
+
+def _remove(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def claim_folder(folder: Path) -> None:
@@ -244,12 +279,6 @@ def claim_folder(folder: Path) -> None:
         )
     if folder.exists() and not folder.is_dir():
         raise TrainerError(f"--run-dir {folder} is a file; name a folder")
-
-
-def _resume_hint(folder: Path) -> str:
-    if (folder / "checkpoints" / "state.json").exists():
-        return f"Free some space, then go on with --resume {folder}"
-    return "Name another one by --run-dir, or free some space."
 
 
 def _rollout_row(step: int, episode: Episode) -> dict[str, Any]:

@@ -108,7 +108,10 @@ class UpdateResult:
 
 
 class Backend(Protocol):
-    """A model that samples, learns and saves. Four verbs, and a tokenizer."""
+    """A model that samples, learns and saves. Four verbs, and a tokenizer.
+
+    One that knows its longest context, in tokens, tells it as ``max_context``.
+    """
 
     name: str  # "local", "mint" or "bandit"
     model: str  # what ``Model:`` prints

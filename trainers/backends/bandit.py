@@ -150,11 +150,11 @@ class BanditBackend:
     def _restore(self, folder: Path) -> None:
         try:
             state = json.loads((folder / "bandit.json").read_text())
-        except (OSError, ValueError) as error:
+            self._steps = state["steps"]
+            self._table = {tuple(k): np.array(v) for k, v in state["table"]}
+            self._moments = {tuple(k): (np.array(m), np.array(v)) for k, m, v in state["moments"]}
+        except (OSError, ValueError, LookupError, TypeError) as error:
             raise BackendError(f"the checkpoint {folder} cannot be read: {error}") from error
-        self._steps = state["steps"]
-        self._table = {tuple(k): np.array(v) for k, v in state["table"]}
-        self._moments = {tuple(k): (np.array(m), np.array(v)) for k, m, v in state["moments"]}
 
 
 def _softmax(logits: npt.NDArray[np.float64]) -> Floats:

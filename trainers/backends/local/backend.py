@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import pickle
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -81,6 +83,11 @@ class LocalBackend:
         if resume_from is not None:
             self._restore(Path(resume_from))
 
+    @property
+    def max_context(self) -> int:
+        """The longest context with its response, in tokens."""
+        return self._model.max_context
+
     # -- the four verbs ----------------------------------------------------------------------
 
     def sample(
@@ -95,6 +102,13 @@ class LocalBackend:
                     f"a prompt of {len(request.context)} tokens with max_tokens="
                     f"{params.max_tokens} does not fit the model's {longest} tokens. "
                     "Lower max_tokens, or shorten the prompts."
+                )
+            low, high = min(request.context), max(request.context)
+            if low < 0 or high >= self._model.ids:
+                raise BackendError(
+                    f"a prompt holds the token {low if low < 0 else high}, and {self.model} knows "
+                    f"those from 0 to {self._model.ids - 1}: the environment needs this model's "
+                    "tokenizer"
                 )
         return self._queue.put(list(requests), params)
 
@@ -138,7 +152,7 @@ class LocalBackend:
     def save(self, name: str) -> tuple[str, str]:
         """Write LoRA weights (peft's format) and optimizer state into the folder ``name``."""
         from peft import get_peft_model_state_dict
-        from safetensors.torch import save_file
+        from safetensors.torch import save
 
         model = self._model
         masters = {id(w): m for w, m in zip(model.trained, model.masters, strict=True)}
@@ -147,9 +161,12 @@ class LocalBackend:
             model.peft.peft_config["default"].save_pretrained(folder)
             weights, optimizer = adapter_files(folder)
             adapter = get_peft_model_state_dict(model.peft, named, save_embedding_layers=False)
-            save_file({name: weight.contiguous() for name, weight in adapter.items()}, weights)
+            # Through memory: on a full disk these libraries raise errors of their own, or abort.
+            weights.write_bytes(save({name: w.contiguous() for name, w in adapter.items()}))
             state = None if self._optimizer is None else self._optimizer.state_dict()
-            torch.save({"optimizer": state, "masters": model.masters}, optimizer)
+            held = io.BytesIO()
+            torch.save({"optimizer": state, "masters": model.masters}, held)
+            optimizer.write_bytes(held.getbuffer())
         return str(name), str(name)
 
     # -- inside ------------------------------------------------------------------------------
@@ -179,20 +196,33 @@ class LocalBackend:
         _, path = adapter_files(folder)
         try:
             state = torch.load(path, map_location=self.device, weights_only=True)
-        except (OSError, RuntimeError, EOFError) as error:
-            raise BackendError(f"the checkpoint {folder} cannot be read: {error}") from error
+            saved_masters, optimizer = state["masters"], state["optimizer"]
+        except (
+            OSError,
+            RuntimeError,
+            EOFError,
+            pickle.UnpicklingError,
+            LookupError,
+            TypeError,
+        ) as e:
+            # Not torch's own words: they advise to load it as a program.
+            why = e.strerror if isinstance(e, OSError) and e.filename else "it is damaged"
+            raise BackendError(
+                f"the checkpoint {folder} cannot be read: {why}. If an older one stands beside it, "
+                "name that in state.json"
+            ) from e
         masters = self._model.masters
-        if [m.shape for m in state["masters"]] != [m.shape for m in masters]:
+        if [m.shape for m in saved_masters] != [m.shape for m in masters]:
             raise BackendError(
                 f"the checkpoint {folder} was made with other LoRA settings or another model"
             )
         with torch.no_grad():
-            for master, saved in zip(masters, state["masters"], strict=True):
+            for master, saved in zip(masters, saved_masters, strict=True):
                 master.copy_(saved)
         self._model.cast_masters()
-        if state["optimizer"] is not None:
+        if optimizer is not None:
             self._optimizer = torch.optim.AdamW(masters)
-            self._optimizer.load_state_dict(state["optimizer"])
+            self._optimizer.load_state_dict(optimizer)
 
 
 class _Queue:

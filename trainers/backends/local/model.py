@@ -38,7 +38,7 @@ def pick_device(name: str | None) -> torch.device:
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.empty(1, device=device)
+        torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
         first = str(error).splitlines()[0]
         raise BackendError(f"device={name!r} cannot be used here: {first}") from error
@@ -114,6 +114,7 @@ class Model:
         self.head = base.get_output_embeddings()
         self.vocab = min(len(self.tokenizer), self.head.out_features)
         self.max_context = _max_context(self.config)
+        self.ids = int(base.get_input_embeddings().weight.shape[0])
         self._check_against_plain(base_model)
 
     @torch.no_grad()
@@ -180,8 +181,8 @@ def _load_tokenizer(folder: str, name: str) -> Any:
     try:
         with _hub(folder):
             return AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError) as error:
-        raise BackendError(_cannot_load(name, error)) from error
+    except Exception as error:  # many kinds, down to those of the parsers of its files
+        raise BackendError(_cannot_load(folder, name, error)) from error
 
 
 def _load(folder: str, name: str, dtype: torch.dtype) -> Any:
@@ -194,8 +195,8 @@ def _load(folder: str, name: str, dtype: torch.dtype) -> Any:
             model = AutoModelForCausalLM.from_pretrained(
                 folder, dtype=dtype, attn_implementation=attention.NAME
             )
-    except (OSError, ValueError) as error:
-        raise BackendError(_cannot_load(name, error)) from error
+    except Exception as error:  # many kinds, down to those of the parsers of its files
+        raise BackendError(_cannot_load(folder, name, error)) from error
     model.requires_grad_(False)
     return model.eval()
 
@@ -205,10 +206,12 @@ def _hub(folder: str) -> AbstractContextManager[object]:
     return nullcontext() if Path(folder).is_dir() else offline_if_unreachable()
 
 
-def _cannot_load(name: str, error: Exception) -> str:
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+def _cannot_load(folder: str, name: str, error: Exception) -> str:
+    first = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    if folder != name:  # our own, converted once
+        return f"{name} cannot be loaded: {first}. Delete {folder}; it is then made anew."
     return (
-        f"base_model={name!r} cannot be loaded: {first} Give a folder with a transformers model, "
+        f"base_model={name!r} cannot be loaded: {first}. Give a folder with a transformers model, "
         "or a name that this machine can fetch from the Hugging Face hub."
     )
 

@@ -44,9 +44,14 @@ def model_folder(name: str) -> str:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{folder}.lock"):  # two first runs at once convert once
             if not (folder / "model.safetensors").exists():
+                for left in folder.parent.glob("prepare-*"):  # of a conversion that was killed
+                    shutil.rmtree(left, ignore_errors=True)
                 _prepare(folder)
     except OSError as error:
-        raise BackendError(f"the model cannot be cached in {folder.parent}: {error}") from error
+        raise BackendError(
+            f"the model cannot be cached in {folder.parent}: {error}. Set XDG_CACHE_HOME to a "
+            "folder that can be written."
+        ) from error
     return str(folder)
 
 

@@ -1,0 +1,199 @@
+"""A run directory that was moved, edited, cut off or half-written, and output that goes nowhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trainers.__main__ import main
+from trainers.backends import UpdateResult
+from trainers.backends.bandit import BanditBackend
+from trainers.run import read_rows, read_state
+
+ARGV = [
+    "mint/Math-v0", "--digits", "1", "--backend", "bandit", "--batch", "4", "--group", "4",
+    "--save-every", "2", "--eval-every", "2", "--eval-problems", "3", "--max-tokens", "2",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith("MINT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run of four steps."""
+    assert main([*ARGV, "--steps", "4", "--run-dir", "r"]) == 0
+    return tmp_path / "r"
+
+
+def steady(path: Path) -> list[dict[str, Any]]:
+    """Return the rows without what the clock decides."""
+    return [
+        {k: v for k, v in row.items() if "seconds" not in k and "per_s" not in k}
+        for row in read_rows(path)
+    ]
+
+
+def assert_same_run(one: Path, two: Path) -> None:
+    for name in ("metrics.jsonl", "rollouts.jsonl", "eval.jsonl"):
+        assert steady(one / name) == steady(two / name)
+    a, b = (sorted((f / "checkpoints").glob("step-*"))[-1] for f in (one, two))
+    assert a.name == b.name
+    assert (a / "bandit.json").read_text() == (b / "bandit.json").read_text()
+
+
+def whole() -> Path:
+    assert main([*ARGV, "--steps", "6", "--run-dir", "whole"]) == 0
+    return Path("whole")
+
+
+def test_a_moved_run_resumes_from_its_own_checkpoint(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = whole().resolve()
+    shutil.move(folder, tmp_path / "elsewhere")
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    assert main(["--resume", "../elsewhere", "--steps", "6"]) == 0
+    assert_same_run(one, tmp_path / "elsewhere")
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_resumes(folder: Path) -> None:
+    shutil.rmtree(folder / "checkpoints")
+    assert main(["--resume", "r", "--steps", "6"]) == 0
+    assert_same_run(whole(), folder)
+
+
+def test_what_a_kill_leaves_of_a_later_checkpoint_is_taken_back(folder: Path) -> None:
+    (folder / "checkpoints" / ".step-000006-x1").mkdir()
+    (folder / "checkpoints" / "step-000009").mkdir()
+    with (folder / "rollouts.jsonl").open("a") as file:
+        file.write('{"step": 5}\n{"step": 5, "re')
+    assert main(["--resume", "r", "--steps", "6"]) == 0
+    names = sorted(path.name for path in (folder / "checkpoints").iterdir())
+    assert names == ["state.json", "step-000004", "step-000006"]
+    assert_same_run(whole(), folder)
+
+
+def test_new_settings_of_a_resumed_run_hold_for_the_next(folder: Path) -> None:
+    assert main(["--resume", "r", "--steps", "6"]) == 0
+    assert json.loads((folder / "config.json").read_text())["steps"] == 6
+
+
+def test_a_finished_run_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {p: p.read_bytes() for p in folder.rglob("*.json*")}
+    assert main(["--resume", "r"]) == 0
+    assert "All 4 steps are done" in capsys.readouterr().out
+    assert {p: p.read_bytes() for p in before} == before
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("config.json", "", ["config.json"]),
+        ("config.json", "[1]", ["config.json", "object"]),
+        ("config.json", "{}", ["config.json", "env"]),
+        ("config.json", '{"env": "mint/Math-v0", "batch": "x"}', ["--batch", "'x'"]),
+        ("config.json", '{"env": "mint/Math-v0", "env_settings": {"digitz": 1}}', ["digits"]),
+        ("checkpoints/state.json", "", ["state.json", "delete it"]),
+        ("checkpoints/state.json", "null", ["state.json", "delete it"]),
+        ("checkpoints/state.json", '{"step": "x"}', ["state.json", "delete it"]),
+        ("checkpoints/state.json", '{"step": -1, "sampler": "a", "training": "a"}', ["state.json"]),
+        ("checkpoints/state.json", '{"step": 4, "sampler": "a", "training": "a"}', ["checkpoint"]),
+        ("checkpoints/step-000004/bandit.json", "{}", ["step-000004"]),
+        ("checkpoints/step-000004/bandit.json", "[]", ["step-000004"]),
+        ("metrics.jsonl", '{"step": 1}\nrubbish\n{"step": 2}\n', ["line 2", "metrics.jsonl"]),
+        ("metrics.jsonl", '{"step": 1}\n[]\n', ["line 2", "metrics.jsonl"]),
+        ("metrics.jsonl", '{"reward": 1}\n', ["metrics.jsonl", "step"]),
+    ],
+)
+def test_a_damaged_run_says_what_is_wrong(
+    folder: Path, name: str, text: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / name).write_text(text)
+    assert main(["--resume", "r", "--steps", "5"]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1
+    for word in words:
+        assert word in error
+
+
+def test_a_resumed_run_stays_in_its_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--resume", "r", "--run-dir", "other"]) == 2
+    assert "leave --run-dir out" in capsys.readouterr().err
+
+
+def test_metrics_with_keys_missing_are_still_drawn(folder: Path) -> None:
+    (folder / "metrics.jsonl").write_text('{"step": 1}\n{"step": 2, "reward": 0.5}\n')
+    assert main(["--resume", "r", "--steps", "5"]) == 0
+
+
+def test_runs_that_start_in_the_same_second_have_folders_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trainers.command._run_folder", lambda config: Path("runs/same"))
+    for _ in range(3):
+        assert main([*ARGV, "--steps", "1"]) == 0
+    assert sorted(p.name for p in Path("runs").iterdir()) == ["same", "same-2", "same-3"]
+
+
+def test_training_that_diverges_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def update(*args: Any) -> UpdateResult:
+        return UpdateResult({"grad_norm": float("nan")})
+
+    monkeypatch.setattr(BanditBackend, "update", update)
+    argv = [*ARGV, "--steps", "9", "--batch", "30", "--group", "30", "--max-tokens", "1"]
+    assert main([*argv, "--run-dir", "r"]) == 2
+    error = capsys.readouterr().err
+    for word in ("grad_norm=nan", "--lr", "--resume r"):
+        assert word in error
+    assert read_state(Path("r"))["training"] is None or read_rows(Path("r/metrics.jsonl"))
+
+
+# -- output --------------------------------------------------------------------------------------
+
+
+def start(command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell command line in which $GRPO is mint-grpo."""
+    grpo = f"{sys.executable} -m trainers {' '.join(ARGV)} --steps 3"
+    env = {**os.environ, "GRPO": grpo, **variables}
+    return subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, timeout=120, env=env
+    )
+
+
+def test_a_pipe_that_closes_stops_the_run_and_saves() -> None:
+    done = start("$GRPO --steps 900 --run-dir r | head -4")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Model: ")
+    assert done.stderr == ""
+    assert 1 <= read_state(Path("r"))["step"] < 900
+
+
+def test_output_that_cannot_be_written_is_one_line() -> None:
+    done = start("$GRPO --run-dir r > /dev/full")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "No space left" in done.stderr
+
+
+def test_closed_output_and_a_terminal_without_unicode() -> None:
+    assert start("$GRPO --run-dir a >&-").returncode == 0
+    assert start("$GRPO --run-dir 'ü :smile:'", PYTHONIOENCODING="ascii").stderr == ""
+    assert read_state(Path("ü :smile:"))["step"] == 3

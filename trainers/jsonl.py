@@ -1,0 +1,55 @@
+"""Files of one JSON object a line, as a run appends them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .errors import TrainerError
+
+
+def append_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Append one line for each row. What JSON does not know becomes None or text."""
+    text = "".join(
+        json.dumps(_plain(row), ensure_ascii=True, allow_nan=False, default=str) + "\n"
+        for row in rows
+    )
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file; a last line that was cut off is left out.
+
+    Raises:
+        TrainerError: another line is no JSON object: the file was edited. Names the line.
+    """
+    rows: list[dict[str, Any]] = []
+    lines = path.read_bytes().splitlines(keepends=True)
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            if number == len(lines):
+                break
+            raise TrainerError(
+                f"line {number} of {path} is not JSON ({error}): mend it, or delete the line"
+            ) from error
+        if not isinstance(row, dict):
+            raise TrainerError(f"line {number} of {path} is not an object: delete the line")
+        rows.append(row)
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    """Return ``value`` as JSON can hold it: an environment's info may contain anything."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
