@@ -16,6 +16,8 @@ torch = pytest.importorskip("torch")
 
 from tiny import model_folder  # noqa: E402
 
+import mint_envs  # noqa: E402
+from mint_envs import Reward, Task  # noqa: E402
 from trainers.__main__ import main  # noqa: E402
 from trainers.backends import SampleRequest, SamplingParams  # noqa: E402
 from trainers.backends.local import LocalBackend  # noqa: E402
@@ -25,11 +27,27 @@ from trainers.run import read_rows  # noqa: E402
 pytestmark = pytest.mark.local
 
 
+class Parity(Task[int]):
+    """Rewards half of all texts, so that a random model has something to learn from."""
+
+    def sample(self, rng: np.random.Generator) -> int:
+        return int(rng.integers(100))
+
+    def prompt(self, problem: int) -> str:
+        return f"{problem}:"
+
+    def score(self, problem: int, response: str) -> Reward:
+        return Reward(float(sum(map(ord, response)) % 2))
+
+
+mint_envs.register("test/Parity-v0", Parity)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path, dtype: str) -> None:
     model = model_folder(tmp_path / "model")
     argv = [
-        "mint/Math-v0", "--digits", "1", "--preset", "documents", "--backend", "local",
+        "test/Parity-v0", "--preset", "documents", "--backend", "local",
         "--base-model", model, "--dtype", dtype, "--threads", "1", "--device", "cpu",
         "--batch", "6", "--group", "6", "--lr", "0.02", "--eval-every", "2", "--temperature", "2",
         "--eval-problems", "20", "--kl-penalty-coef", "0.01", "--max-tokens", "3",
