@@ -257,3 +257,16 @@ def test_a_password_in_the_address_is_not_shown(
         monkeypatch.setenv("MINT_BASE_URL", address)
         assert main(["mint/Math-v0"]) == 2
         assert "secret" not in capsys.readouterr().err
+
+
+def test_help_shows_the_defaults_of_the_environment(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shown() -> str:
+        with pytest.raises(SystemExit):
+            main(["mint/Math-v0", "--help"])
+        return capsys.readouterr().out
+
+    assert f"training steps (default: {LOCAL['mint/Math-v0']['steps']})" in shown()
+    monkeypatch.setenv("MINT_API_KEY", "tml-x")
+    assert f"training steps (default: {DOCUMENTED['mint/Math-v0']['steps']})" in shown()
