@@ -254,3 +254,27 @@ def test_any_dotenv() -> None:
 def test_a_key_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINT_API_KEY", "tml-secret")
     assert "secret" not in repr(parse(["mint/Math-v0"]))
+
+
+def test_a_password_in_the_address_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("httpx")
+    monkeypatch.setenv("MINT_API_KEY", "tml-x")
+    for address in ("http://me:secret@127.0.0.1:1", "me://me:secret@x"):
+        monkeypatch.setenv("MINT_BASE_URL", address)
+        assert main(["mint/Math-v0"]) == 2
+        assert "secret" not in capsys.readouterr().err
+
+
+def test_help_shows_the_defaults_of_the_environment(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shown() -> str:
+        with pytest.raises(SystemExit):
+            main(["mint/Math-v0", "--help"])
+        return capsys.readouterr().out
+
+    assert f"training steps (default: {LOCAL['mint/Math-v0']['steps']})" in shown()
+    monkeypatch.setenv("MINT_API_KEY", "tml-x")
+    assert f"training steps (default: {DOCUMENTED['mint/Math-v0']['steps']})" in shown()

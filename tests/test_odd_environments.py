@@ -218,3 +218,21 @@ def test_no_verdict_at_all_says_where_to_look(
     out = capsys.readouterr().out
     assert "nothing measured for 3 steps" in out
     assert "no response was right" not in out
+
+
+def test_environments_are_closed_after_training_even_if_it_fails(tmp_path: Path) -> None:
+    closed = []
+
+    class Closing(Odd):
+        def close(self) -> None:
+            closed.append(self)
+
+    gym.register(id="odd/Closing-v0", entry_point=lambda: Closing(), disable_env_checker=True)
+    gym.register(
+        id="odd/Raising-v0", entry_point=lambda: Closing(raises="step"), disable_env_checker=True
+    )
+    eval_too = ["--eval-every", "1", "--eval-problems", "3"]
+    assert main(["odd/Closing-v0", *RUN, *eval_too, "--run-dir", str(tmp_path / "a")]) == 0
+    assert len(closed) == 2 + 4 + 3  # two are made to find mistakes early
+    assert main(["odd/Raising-v0", *RUN, "--run-dir", str(tmp_path / "b")]) == 2
+    assert len(closed) == 9 + 1 + 4

@@ -153,13 +153,14 @@ def _read(
 ) -> TrainConfig:
     """Parse ``argv`` over ``sources`` over the stored settings, or the defaults of ``env``."""
     own = _own_settings(env)
-    defaults = {} if stored is None else dict(stored)
-    chosen = _parser(env, own, argv, [*sources, defaults]).model_dump()
+    # Which preset it will be is only known once the options are read; --help shows the likely one.
+    defaults = stored or defaults_for(env, "documents" if key else "local")
+    chosen = _parser(env, own, argv, sources, defaults).model_dump()
     preset = chosen.pop("preset")
     if stored is None:
         wanted = _backend(chosen["backend"], key)
         presets = defaults_for(env, wanted, preset)
-        chosen = _parser(env, own, argv, [*sources, presets]).model_dump()
+        chosen = _parser(env, own, argv, sources, presets).model_dump()
         chosen.pop("preset")
         chosen["backend"] = wanted
     settings = {**chosen["env_settings"]}
@@ -215,13 +216,17 @@ def _own_settings(env: str) -> dict[str, _Flag]:
 
 
 def _parser(
-    env: str, own: Mapping[str, _Flag], argv: Sequence[str], sources: Sequence[Mapping[str, Any]]
+    env: str,
+    own: Mapping[str, _Flag],
+    argv: Sequence[str],
+    sources: Sequence[Mapping[str, Any]],
+    defaults: Mapping[str, Any],
 ) -> BaseSettings:
     """Build the settings class for ``env`` and read it from all sources, strongest first."""
     fields: dict[str, Any] = {}
     for name, info in TrainConfig.model_fields.items():
         if name != "env":
-            fields[name] = (info.annotation, _option(name, info))
+            fields[name] = (info.annotation, _option(name, info, defaults))
     for flag in own.values():
         fields[flag.name] = (_optional(flag.type), Field(None, description=flag.help))
     fields["preset"] = (
@@ -274,13 +279,13 @@ class _Given(PydanticBaseSettingsSource):
         return dict(self._values)
 
 
-def _option(name: str, info: FieldInfo) -> Any:
-    """Return the field of an option: TrainConfig's default, help, and the documents' aliases.
+def _option(name: str, info: FieldInfo, defaults: Mapping[str, Any]) -> Any:
+    """Return the field of an option: its default, TrainConfig's help, the documents' aliases.
 
     Checks are left to TrainConfig, which makes them once all sources are joined.
     """
     aliases = AliasChoices(name, *_ALIASES[name]) if name in _ALIASES else None
-    default = info.get_default(call_default_factory=True)
+    default = defaults.get(name, info.get_default(call_default_factory=True))
     return Field(default, description=info.description, validation_alias=aliases)
 
 

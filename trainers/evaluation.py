@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+
 import numpy as np
 
 import mint_envs  # noqa: F401  (registers the ids)
@@ -28,12 +31,17 @@ def split_settings(config: TrainConfig, split: str) -> dict[str, object]:
     return {**config.env_settings, "split": split}
 
 
-def held_out_pool(config: TrainConfig, backend: Backend) -> EnvPool | None:
-    """Return the environments of an evaluation, or None if there will be none."""
-    if not config.eval_every:
-        return None
-    settings = split_settings(config, "test")
-    return EnvPool(config.env, config.eval_problems, backend.tokenizer, settings)
+@contextmanager
+def environments(config: TrainConfig, backend: Backend) -> Iterator[tuple[EnvPool, EnvPool | None]]:
+    """Yield the environments of training and of evaluation (None if there will be none)."""
+    with ExitStack() as stack:
+
+        def pool(split: str, size: int) -> EnvPool:
+            made = EnvPool(config.env, size, backend.tokenizer, split_settings(config, split))
+            return stack.enter_context(closing(made))
+
+        training = pool("train", config.batch * config.group)
+        yield training, pool("test", config.eval_problems) if config.eval_every else None
 
 
 def evaluate(config: TrainConfig, backend: Backend, pool: EnvPool | None) -> dict[str, float]:

@@ -16,7 +16,7 @@ import numpy as np
 from .advantages import group_advantages, kl_penalties, length_weights, no_signal
 from .backends import AdamParams, Backend, Datum, SamplingParams
 from .config import TrainConfig
-from .evaluation import evaluate, held_out_pool, split_settings
+from .evaluation import environments, evaluate
 from .metrics import step_metrics
 from .rollout import EnvPool, Episode, collect
 from .run import Run
@@ -28,38 +28,36 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
     The random numbers of a step come from ``config.seed`` and the step alone, so a resumed run
     goes on as the uninterrupted one would have.
     """
-    settings = split_settings(config, "train")
-    pool = EnvPool(config.env, config.batch * config.group, backend.tokenizer, settings)
-    held_out = held_out_pool(config, backend)
-    if run.next_step == 1 and config.eval_every:
-        run.log_eval(0, evaluate(config, backend, held_out))
-    for step in run.steps(config.steps):
-        clock = Clock()
-        groups_P = collect(
-            pool, backend, problem_seeds(config, step), config.group, sampling(config, pool, step),
-            run.show_rollout, config.max_turns,
-        )  # fmt: skip
-        clock.lap("sample_and_score")
-        datums, equal_groups = to_datums(config, groups_P)
-        if datums:
-            datums, kl_base = with_kl_penalty(config, backend, datums)
-            clock.lap("kl")
-            with run.undisturbed():
-                update = backend.update(
-                    datums, config.loss_fn, config.loss_fn_config, adam_params(config, step)
-                )
-            clock.lap("update")
-        else:
-            update, kl_base = None, 0.0
-        run.log_step(
-            step,
-            step_metrics(groups_P, datums, equal_groups, update, kl_base, clock.laps),
-            groups_P,
-        )
-        if config.eval_every and (step % config.eval_every == 0 or step == config.steps):
-            run.log_eval(step, evaluate(config, backend, held_out))
-        if run.wants_checkpoint(step, config.steps):
-            run.save_checkpoint(step, backend)
+    with environments(config, backend) as (pool, held_out):
+        if run.next_step == 1 and config.eval_every:
+            run.log_eval(0, evaluate(config, backend, held_out))
+        for step in run.steps(config.steps):
+            clock = Clock()
+            groups_P = collect(
+                pool, backend, problem_seeds(config, step), config.group,
+                sampling(config, pool, step), run.show_rollout, config.max_turns,
+            )  # fmt: skip
+            clock.lap("sample_and_score")
+            datums, equal_groups = to_datums(config, groups_P)
+            if datums:
+                datums, kl_base = with_kl_penalty(config, backend, datums)
+                clock.lap("kl")
+                with run.undisturbed():
+                    update = backend.update(
+                        datums, config.loss_fn, config.loss_fn_config, adam_params(config, step)
+                    )
+                clock.lap("update")
+            else:
+                update, kl_base = None, 0.0
+            run.log_step(
+                step,
+                step_metrics(groups_P, datums, equal_groups, update, kl_base, clock.laps),
+                groups_P,
+            )
+            if config.eval_every and (step % config.eval_every == 0 or step == config.steps):
+                run.log_eval(step, evaluate(config, backend, held_out))
+            if run.wants_checkpoint(step, config.steps):
+                run.save_checkpoint(step, backend)
 
 
 def problem_seeds(config: TrainConfig, step: int) -> list[int]:

@@ -222,17 +222,19 @@ def reach(base_url: str) -> None:
     A service that answers 429 or 5xx counts as there: the retries deal with it.
     """
     if not re.match(r"https?://[^/\s]", base_url):
-        raise BackendError(f"MINT_BASE_URL={base_url!r} is no address. Write http(s)://host[:port]")
+        raise BackendError(
+            f"MINT_BASE_URL={_public(base_url)!r} is no address. Write http(s)://host[:port]"
+        )
     answer = _ask(base_url, lambda http: http.get("/api/v1/healthz"))
     if answer.is_redirect:
         raise BackendError(
-            f"{base_url} sends on to {answer.headers.get('location')}, where the key would go too. "
-            "If that is the service, set MINT_BASE_URL to it"
+            f"{_public(base_url)} sends on to {answer.headers.get('location')}, where the key "
+            "would go too. If that is the service, set MINT_BASE_URL to it"
         )
     if answer.status_code == 404:
         raise BackendError(
-            f"{base_url} answers, but not as a MinT (Tinker) service: /api/v1/healthz is not there."
-            " Check MINT_BASE_URL"
+            f"{_public(base_url)} answers, but not as a MinT (Tinker) service: /api/v1/healthz "
+            "is not there. Check MINT_BASE_URL"
         )
 
 
@@ -251,7 +253,7 @@ def admit(base_url: str, api_key: str, base_model: str) -> None:
     models = [str(model.get("model_name")) for model in able.get("supported_models", [])]
     if models and base_model not in models:
         raise BackendError(
-            f"{base_url} has no model {base_model!r}. {did_you_mean(base_model, models)}"
+            f"{_public(base_url)} has no model {base_model!r}. {did_you_mean(base_model, models)}"
             " Choose with --base-model or MINT_BASE_MODEL"
         )
 
@@ -261,8 +263,8 @@ def _admitted(base_url: str, key: str, method: str, path: str, body: Any) -> dic
     answer = _ask(base_url, lambda http: http.request(method, path, headers=headers, json=body))
     if answer.status_code in (401, 403):
         raise BackendError(
-            f"{base_url} refuses the key ({answer.status_code}). Check MINT_API_KEY, or train on "
-            "this machine with --backend local"
+            f"{_public(base_url)} refuses the key ({answer.status_code}). Check MINT_API_KEY, or "
+            "train on this machine with --backend local"
         )
     try:
         value = answer.json() if answer.is_success else {}
@@ -271,12 +273,17 @@ def _admitted(base_url: str, key: str, method: str, path: str, body: Any) -> dic
     return value if isinstance(value, dict) else {}
 
 
+def _public(url: str) -> str:
+    """Return ``url`` without a user name and password."""
+    return re.sub(r"//[^/@]*@", "//", url)
+
+
 def _ask(base_url: str, request: Callable[[Any], Any]) -> Any:
     try:
         with httpx.Client(base_url=base_url.rstrip("/"), timeout=3.0) as http:
             return request(http)
     except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
         raise BackendError(
-            f"cannot reach {base_url} ({_reason(error)}). Check the network and MINT_BASE_URL, or "
-            "train on this machine with --backend local"
+            f"cannot reach {_public(base_url)} ({_reason(error)}). Check the network and "
+            "MINT_BASE_URL, or train on this machine with --backend local"
         ) from None

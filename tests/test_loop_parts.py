@@ -1,0 +1,132 @@
+"""The parts of the loop one by one, where a whole run would hide a mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trainers.__main__ import main
+from trainers.backends import AdamParams, Datum, SampleRequest, SamplingParams, UpdateResult
+from trainers.backends.bandit import BanditBackend
+from trainers.config import TrainConfig
+from trainers.evaluation import environments, evaluate
+from trainers.grpo import adam_params, problem_seeds, sampling, to_datums, with_kl_penalty
+from trainers.metrics import step_metrics
+from trainers.rollout import EnvPool, Episode
+
+
+def episode(reward: float, length: int = 2, scored: bool = True) -> Episode:
+    tokens, end = [1, 2, *[3] * length], 2 + length
+    return Episode(0, tokens, [(2, end)], [-0.5] * length, reward, scored)
+
+
+def config(**changes: Any) -> TrainConfig:
+    values: dict[str, Any] = {"env": "mint/Math-v0", "backend": "bandit", "batch": 3, "group": 2}
+    return TrainConfig(**{**values, **changes})
+
+
+def test_an_empty_response_counts_in_the_baseline_and_is_no_datum() -> None:
+    datums, equal = to_datums(config(), [[episode(1.0), episode(0.0, length=0)]])
+    assert equal == 0
+    assert len(datums) == 1
+    assert datums[0].advantages.tolist() == [0, 0, 0.5, 0.5]
+
+
+def test_groups_without_two_measured_episodes_or_a_difference_teach_nothing() -> None:
+    alone = [episode(1.0), episode(0.0, scored=False)]
+    alike = [episode(0.1), episode(0.1), episode(0.1)]
+    none = [episode(0.0, scored=False)] * 2
+    assert to_datums(config(), [alone, alike, none]) == ([], 3)
+
+
+def test_the_kl_penalty_is_scaled_as_the_advantages_are() -> None:
+    class Base(BanditBackend):
+        def base_logprobs(self, datums: Any) -> Any:
+            return [np.array([0.0, -1.0, -3.0])]
+
+    datum = Datum((1, 2, 3), np.array([0.0, 1, 1]), np.array([0.0, -0.5, -0.5]), np.zeros(3))
+    settings = config(kl_penalty_coef=2.0, length_norm="token")
+    [held], kl = with_kl_penalty(settings, Base(), [datum])
+    assert kl == pytest.approx(1.5)  # gaps 0.5 and 2.5
+    assert held.advantages == pytest.approx([0.0, 2 * 1.0 / 2, 2 * -1.0 / 2])
+
+
+def test_the_learning_rate_falls_from_the_first_step_to_the_last() -> None:
+    settings = config(lr=1.0, steps=4, lr_schedule="linear")
+    assert [adam_params(settings, step).lr for step in (1, 2, 3, 4)] == [1.0, 0.75, 0.5, 0.25]
+    assert adam_params(config(lr=1.0, steps=4), 4).lr == 1.0
+
+
+def test_every_step_and_every_seed_has_its_own_problems_and_numbers() -> None:
+    pool = EnvPool("mint/Math-v0", 1, None, {})
+    settings = [(config(seed=seed), step) for seed in (0, 1) for step in (1, 2)]
+    problems = {tuple(problem_seeds(c, step)) for c, step in settings}
+    numbers = {sampling(c, pool, step).seed for c, step in settings}
+    assert len(problems) == len(numbers) == 4
+
+
+class Recording(BanditBackend):
+    """Keeps what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[tuple[tuple[int, ...], ...], SamplingParams]] = []
+
+    def sample(self, requests: Any, params: SamplingParams) -> Any:
+        self.asked.append((tuple(sorted(r.context for r in requests)), params))
+        return super().sample(requests, params)
+
+
+def test_evaluations_ask_the_same_held_out_problems_whatever_the_seed() -> None:
+    asked = []
+    for seed in (0, 1):
+        settings = config(seed=seed, eval_every=1, eval_problems=30, eval_samples=3)
+        backend = Recording()
+        with environments(settings, backend) as (training, held_out):
+            evaluate(settings, backend, held_out)
+            assert {training._envs[0].task._split, held_out._envs[0].task._split} == {  # type: ignore
+                "train",
+                "test",
+            }
+        asked.append(backend.asked)
+    assert [contexts for contexts, _ in asked[0]] == [contexts for contexts, _ in asked[1]]
+    temperatures = [params.temperature for _, params in asked[0]]
+    assert temperatures == [0.0] + [settings.temperature] * 3
+    assert len({params.seed for _, params in asked[0][1:]}) == 3
+
+
+def test_metrics_are_over_measured_episodes() -> None:
+    groups = [[episode(1.0), episode(0.0)], [episode(0.5), episode(0.0, scored=False)]]
+    datum = groups[0][0].datum(1.0)
+    update = UpdateResult({"loss": 2.0}, [np.array([0, 0, -0.75, -0.75])])
+    metrics = step_metrics(groups, [datum], 1, update, 0.0, {"update": 2.0})
+    wanted = {
+        "reward": 0.5, "accuracy": 1 / 3, "pass_at_group": 0.5, "equal_groups": 0.5,
+        "unmeasured": 0.25, "kl_sample_train": 0.25, "entropy": 0.5, "response_tokens": 2.0,
+        "train_tokens_per_s": 2.0, "update/loss": 2.0, "datums": 1,
+    }  # fmt: skip
+    assert {key: metrics[key] for key in wanted} == pytest.approx(wanted)
+
+
+def test_two_checkpoints_are_kept_and_none_is_made_between(tmp_path: Path) -> None:
+    argv = ["mint/Math-v0", "--backend", "bandit", "--batch", "2", "--save-every", "3"]
+    assert main([*argv, "--steps", "10", "--run-dir", str(tmp_path / "r")]) == 0
+    names = sorted(path.name for path in (tmp_path / "r" / "checkpoints").iterdir())
+    assert names == ["state.json", "step-000009", "step-000010"]
+
+
+def test_weight_decay_pulls_towards_the_base() -> None:
+    backends = [BanditBackend(), BanditBackend()]
+    datum = Datum((65, 48), np.array([0.0, 1]), np.array([0.0, -2.4]), np.array([0.0, 1]))
+    for backend, decay in zip(backends, (0.0, 0.5), strict=True):
+        for _ in range(30):
+            adam = AdamParams(0.1, weight_decay=decay)
+            backend.update([datum], "importance_sampling", {}, adam)
+    free, held = (
+        backend.sample([SampleRequest((65,), 1)], SamplingParams(1, 0.0))[0][0].logprobs[0]
+        for backend in backends
+    )
+    assert free > held
