@@ -157,9 +157,12 @@ def _resolve(task: Any) -> Any:
 
 
 def _importable(task: Any) -> Any:
-    """Return ``"module:Class"`` if that names this very class in any process, else the class."""
+    """Return ``"module:Class"`` if that names this very class, else the class.
+
+    A script's own classes count (``"__main__:Class"``): worker processes import the script too.
+    """
     name = getattr(task, "__qualname__", "")
-    if task.__module__ == "__main__" or not name.isidentifier():
+    if not name.isidentifier():
         return task
     path = f"{task.__module__}:{name}"
     try:
