@@ -30,18 +30,24 @@ SOUP = st.lists(st.sampled_from(PIECES), max_size=40).flatmap(
 NUMBERS = st.fractions(min_value=-(10**6), max_value=10**6, max_denominator=10**4)
 
 
-def check(gold: str, response: str) -> None:
-    """One verdict keeps the contract, and costs less than a tenth of a second of this CPU."""
+def seconds(gold: str, response: str) -> float:
+    """The CPU time of one verdict."""
     start = time.thread_time()
+    grade(gold, response, sympy=False)
+    return time.thread_time() - start
+
+
+def check(gold: str, response: str) -> None:
+    """One verdict keeps the contract, and ends."""
     reward = grade(gold, response, sympy=False)
-    spent = time.thread_time() - start
     assert reward.score in (0.0, 1.0)
     assert tuple(reward.metadata) == KEYS
     assert all(isinstance(value, str) for value in reward.metadata.values())
     assert reward.metadata["verdict"] in ("equal", "different", "unknown")
     assert (reward.score == 1) == (reward.metadata["verdict"] == "equal")
     assert not reward.metadata["reason"].startswith("internal"), reward.metadata
-    assert spent < 1.0, f"{spent:.3f} s for {gold!r}, {response!r}"  # hangs, not speed
+    # Hangs, not speed; what is slow is slow each time, and a busy machine is not.
+    assert any(seconds(gold, response) < 1.0 for _ in range(5)), (gold, response)
 
 
 @given(st.text(max_size=200), st.text(max_size=400))
