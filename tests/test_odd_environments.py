@@ -236,3 +236,17 @@ def test_environments_are_closed_after_training_even_if_it_fails(tmp_path: Path)
     assert len(closed) == 2 + 4 + 3  # two are made to find mistakes early
     assert main(["odd/Raising-v0", *RUN, "--run-dir", str(tmp_path / "b")]) == 2
     assert len(closed) == 9 + 1 + 4
+
+
+def test_the_rewards_of_all_turns_count() -> None:
+    assert [e.reward for group in play(reward=0.5, turns=3) for e in group] == [1.5] * 4
+
+
+def test_responses_to_an_environment_that_names_no_stop_end_where_the_model_ends_them() -> None:
+    backend = BanditBackend(alphabet="1")
+    pool = EnvPool("odd/Odd-v0", 20, backend.tokenizer, {"turns": 1})
+    assert pool.stop_tokens == (backend.tokenizer.eos_token_id,)
+    params = SamplingParams(2, stop_tokens=pool.stop_tokens)
+    [episodes] = collect(pool, backend, [0], 20, params)
+    assert {e.cut for e in episodes} == {True, False}
+    assert all(e.cut == (e.tokens[-1] not in pool.stop_tokens) for e in episodes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -164,6 +165,22 @@ def test_training_that_diverges_is_one_line(
     for word in ("grad_norm=nan", "--lr", "--resume r"):
         assert word in error
     assert read_state(Path("r"))["training"] is None or read_rows(Path("r/metrics.jsonl"))
+
+
+def test_ctrl_c_twice_while_saving_waits_and_says_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save = BanditBackend.save
+
+    def impatient(self: BanditBackend, name: str) -> tuple[str, str]:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+        return save(self, name)
+
+    monkeypatch.setattr(BanditBackend, "save", impatient)
+    assert main([*ARGV, "--steps", "8", "--run-dir", "r"]) == 130
+    assert read_state(Path("r"))["step"] == 2
+    assert "mint-grpo --resume r" in capsys.readouterr().out
 
 
 # -- output --------------------------------------------------------------------------------------

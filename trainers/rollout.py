@@ -72,6 +72,8 @@ class EnvPool:
     def __init__(self, env: str, size: int, tokenizer: Any, settings: Mapping[str, Any]) -> None:
         self._envs: list[gym.Env[Any, Any]]
         self._name = env
+        eos = getattr(tokenizer, "eos_token_id", None)
+        self._eos: tuple[int, ...] = () if eos is None else (int(eos),)
         try:
             spec = gym.spec(env)
             if spec.vector_entry_point == _OURS and not spec.additional_wrappers:
@@ -94,9 +96,9 @@ class EnvPool:
 
     @property
     def stop_tokens(self) -> tuple[int, ...]:
-        """Token ids that end a response, if the environment names any."""
+        """Token ids that end a response: the environment's, or the end of the model's own turn."""
         codec = getattr(self._envs[0].unwrapped, "codec", None)
-        return tuple(sorted(getattr(codec, "stop_tokens", ())))
+        return tuple(sorted(getattr(codec, "stop_tokens", self._eos)))
 
     def reset(self, index: int, seed: int) -> tuple[Any, Mapping[str, Any]]:
         """Reset environment ``index``; return (observation, info)."""
