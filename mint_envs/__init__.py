@@ -23,7 +23,7 @@ from .tokens import ByteTokenizer, Tokenizer
 from .vector import TokenVectorEnv
 
 if TYPE_CHECKING:
-    from . import math, testing
+    from . import math, testing, tooluse
 
 __version__ = "0.1.0"
 
@@ -44,9 +44,10 @@ __all__ = [
     "register",
     "register_envs",
     "testing",
+    "tooluse",
 ]
 
-_ROOMS = ("math", "testing")
+_ROOMS = ("math", "testing", "tooluse")
 
 
 def __getattr__(name: str) -> Any:
