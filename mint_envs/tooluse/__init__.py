@@ -3,5 +3,23 @@
 from .calls import FORMATS, Call, format_of, parse_calls
 from .grade import grade_calls
 from .schemas import ToolTable
+from .state import diff, grade_state
+from .toolkits import TOOLKITS
+from .tools import ToolError, Toolkit, ToolResult, schema_of, tool
 
-__all__ = ["FORMATS", "Call", "ToolTable", "format_of", "grade_calls", "parse_calls"]
+__all__ = [
+    "FORMATS",
+    "TOOLKITS",
+    "Call",
+    "ToolError",
+    "ToolResult",
+    "ToolTable",
+    "Toolkit",
+    "diff",
+    "format_of",
+    "grade_calls",
+    "grade_state",
+    "parse_calls",
+    "schema_of",
+    "tool",
+]

@@ -59,6 +59,10 @@ class ToolTable:
     def names(self) -> tuple[str, ...]:
         return tuple(self._schemas)
 
+    def schema(self, name: str) -> Mapping[str, Any]:
+        """Return the JSON Schema of the parameters of ``name``; empty for an unknown tool."""
+        return self._schemas.get(name, {})
+
     def check(self, name: str, arguments: dict[str, Any]) -> Fault | None:
         """Return why the call does not fit, or None. Nothing is coerced."""
         if name not in self._validators:
@@ -79,7 +83,7 @@ class ToolTable:
         Text stays text where the schema takes it; else it is read as JSON, if it is JSON.
         """
         validator = self._validators.get(name)
-        known = self._schemas.get(name, {}).get("properties", {})
+        known = self.schema(name).get("properties", {})
         if validator is None:
             return dict(texts)
         return {
