@@ -1,9 +1,11 @@
-"""Tool use: the calls in a text (``parse_calls``), their verdict (``grade_calls``), the tools."""
+"""Tool use: the calls in a text (``parse_calls``), their verdict (``grade_calls``), tools,
+and the environment mint/ToolUse-v0."""
 
 from .calls import FORMATS, Call, format_of, parse_calls
 from .grade import grade_calls
 from .schemas import ToolTable
 from .state import diff, grade_state
+from .tasks import ToolUseTask
 from .toolkits import TOOLKITS
 from .tools import ToolError, Toolkit, ToolResult, schema_of, tool
 
@@ -14,6 +16,7 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "ToolTable",
+    "ToolUseTask",
     "Toolkit",
     "diff",
     "format_of",

@@ -145,7 +145,12 @@ class FileSystem(Toolkit):
 
 def _draw_folder(rng: np.random.Generator) -> Directory:
     names = rng.permutation(len(_NAMES))[: int(rng.integers(1, 4))]
-    return {f"{_NAMES[i]}.txt": _LINES[int(rng.integers(len(_LINES)))] for i in names}
+    return {f"{_NAMES[i]}.txt": _draw_line(rng) for i in names}
+
+
+def _draw_line(rng: np.random.Generator) -> str:
+    """Return a sentence and a number, so that a text cannot well be guessed."""
+    return f"{_LINES[int(rng.integers(len(_LINES)))]} Note {rng.integers(1000, 10000)}"
 
 
 def _split(path: str) -> list[str]:

@@ -14,7 +14,7 @@ _KEYS = (
 )  # fmt: skip
 _VALUES = (
     "red", "blue", "green", "amber", "north", "south", "east", "west", "alpha", "beta", "gamma",
-    "open", "closed", "ready", "paused", "large", "small", "17", "42", "88",
+    "open", "closed", "ready", "paused", "large", "small",
 )  # fmt: skip
 _MAX_KEYS, _MAX_LENGTH = 1000, 10_000
 
@@ -28,7 +28,7 @@ class KeyValueStore(Toolkit):
 
     def initial(self, rng: np.random.Generator) -> dict[str, Any]:
         keys = rng.permutation(len(_KEYS))[: int(rng.integers(4, 9))]
-        return {"entries": {_KEYS[k]: _VALUES[int(rng.integers(len(_VALUES)))] for k in keys}}
+        return {"entries": {_KEYS[k]: _draw_value(rng) for k in keys}}
 
     @tool
     def get_value(self, key: Key) -> str:
@@ -63,3 +63,8 @@ class KeyValueStore(Toolkit):
         if key not in self._entries:
             raise ToolError(f"there is no entry {key[:80]!r}")
         return key
+
+
+def _draw_value(rng: np.random.Generator) -> str:
+    """Return a word and a number, so that a value cannot well be guessed."""
+    return f"{_VALUES[int(rng.integers(len(_VALUES)))]}-{rng.integers(100, 1000)}"
