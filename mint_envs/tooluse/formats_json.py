@@ -50,7 +50,7 @@ def _no_object(text: str, start: int, at: int) -> Attempt | None:
     body = text[at : close if close >= 0 else until]
     end = close + len("</tool_call>") if close >= 0 else at + len(body)
     if not body.strip():
-        return failed(start, end, "invalid_json", "the block is empty")
+        return failed(start, end, "invalid_json", "the block is empty") if close >= 0 else None
     if read_whole(body).fault is None:
         return failed(start, end, "not_an_object", "a call is a JSON object")
     if close < 0 or "{" not in body:

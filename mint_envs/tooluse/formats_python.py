@@ -11,7 +11,7 @@ from .strict import too_large
 
 # What opens a list of calls, or a call. A tag of Llama 4 may stand before it.
 _LIST = re.compile(r"\[\s*[^\W\d][\w.]{0,255}+\(")
-_SINGLE = re.compile(r"[^\W\d][\w.]{0,255}+\(")
+_SINGLE = re.compile(r"[^\W\d][\w.]{0,255}+\(\s*(?:\)|[^\W\d]\w{0,255}+\s*=)")
 _START, _ENDS = "<|python_start|>", ("<|python_end|>", "<|eot|>", "<|eot_id|>", "<|eom_id|>")
 
 
@@ -51,9 +51,7 @@ def _single_call(text: str, reader: LiteralReader, at: int) -> tuple[list[Attemp
     try:
         attempt = _call(text, reader, at)
     except LiteralFault as stopped:
-        prose = stopped.fault.kind in ("invalid_python", "positional_argument")
-        found = [] if prose else [_fault(text, at, stopped)]
-        return found, stopped.at
+        return [_fault(text, at, stopped)], stopped.at
     rest = reader.space(attempt.end)
     alone = rest >= len(text) or text.startswith((*_ENDS, "</think>"), rest)
     return ([attempt] if alone else []), attempt.end

@@ -84,7 +84,7 @@ class LiteralReader:
         try:
             self.value(at, 0)
         except LiteralFault as other:
-            return other if other.fault.kind in ("truncated", "too_deep") else fault
+            return other if other.fault.kind != "invalid_python" else fault
         return fault
 
     def value(self, at: int, depth: int) -> tuple[Any, int]:

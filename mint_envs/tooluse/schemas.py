@@ -10,6 +10,8 @@ from typing import Any
 from ..errors import SettingError
 from .strict import Fault, read_whole
 
+_PYTHON_WORDS = {"True": True, "False": False, "None": None}
+
 #: BFCL's names of types, and JSON Schema's.
 _TYPES = {"dict": "object", "float": "number", "tuple": "array"}
 
@@ -18,6 +20,7 @@ _KINDS = {
     "required": "missing_argument",
     "additionalProperties": "unknown_argument",
     "type": "wrong_type",
+    "enum": "not_in_enum",
 }
 
 
@@ -100,7 +103,10 @@ def _table(tools: str) -> ToolTable:
 def _coerced(text: str, validator: Any) -> Any:
     if validator.is_valid(text):
         return text
-    found = read_whole(text.strip())
+    word = text.strip()
+    if word in _PYTHON_WORDS:  # chat templates write these where they print Python values
+        return _PYTHON_WORDS[word]
+    found = read_whole(word)
     return text if found.fault else found.value
 
 
