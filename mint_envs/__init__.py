@@ -23,7 +23,7 @@ from .tokens import ByteTokenizer, Tokenizer
 from .vector import TokenVectorEnv
 
 if TYPE_CHECKING:
-    from . import code, math, testing
+    from . import code, math, testing, tooluse
 
 __version__ = "0.1.0"
 
@@ -45,9 +45,10 @@ __all__ = [
     "register",
     "register_envs",
     "testing",
+    "tooluse",
 ]
 
-_ROOMS = ("code", "math", "testing")
+_ROOMS = ("code", "math", "testing", "tooluse")
 
 
 def __getattr__(name: str) -> Any:

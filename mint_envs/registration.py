@@ -29,6 +29,7 @@ from .vector import TokenVectorEnv
 BUILT_IN = {
     "mint/Math-v0": "mint_envs.math.tasks:MathTask",
     "mint/Code-v0": "mint_envs.code.tasks:CodeTask",
+    "mint/ToolUse-v0": "mint_envs.tooluse.tasks:ToolUseTask",
 }
 
 _ENTRY_POINT = "mint_envs.registration:make_env"

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
+
+# The benchmarks are not installed. At the end of the path, so that the tests of mint_envs and
+# trainers run on the installed package and not on the source tree beside it.
+sys.path.append(str(Path(__file__).parents[1]))
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 

@@ -14,6 +14,7 @@ import mint_envs
 HEAVY = {
     "torch", "transformers", "tokenizers", "mint", "tinker", "sympy", "datasets", "hypothesis",
     "pyarrow", "matplotlib", "pydantic", "rich", "huggingface_hub", "trainers", "benchmarks",
+    "jsonschema",
 }  # fmt: skip
 
 PACKAGE = Path(mint_envs.__file__).parent
@@ -55,7 +56,12 @@ def modules_after(statement: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "statement",
-    ["import mint_envs", "import mint_envs.testing", "from mint_envs.math import grade"],
+    [
+        "import mint_envs",
+        "import mint_envs.testing",
+        "from mint_envs.math import grade",
+        "from mint_envs.tooluse import parse_calls",
+    ],
 )
 def test_the_import_is_light(statement: str) -> None:
     assert modules_after(statement) & HEAVY == set()

@@ -1,0 +1,150 @@
+"""What the formats share: attempts at a call, and the walk over a text from marker to marker.
+
+The walk is in one direction: what has been read as part of a call is not looked at again, so a
+marker inside an argument is harmless, and time is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from .strict import Fault, Value, read_json, read_whole, skip_space
+
+
+class Attempt(NamedTuple):
+    """One attempt at a call, good or not. ``end`` is where the walk goes on."""
+
+    start: int
+    end: int
+    name: str = ""
+    arguments: Any = None
+    fault: Fault | None = None
+    untyped: bool = False  # arguments are text that the schema must give a type
+
+
+class Forget(NamedTuple):
+    """What came before were thoughts, which the prompt had opened."""
+
+
+Reader = Callable[[str, int, int], Attempt | None]
+"""(text, start of the marker, end of the marker) -> attempt, or None where it is but prose."""
+
+THINK, UNTHINK = "<think>", "</think>"
+
+
+def walk(
+    text: str, readers: dict[str, Reader], ends: tuple[str, ...]
+) -> Iterator[Attempt | Forget]:
+    """Yield the attempts that begin at a marker; stop where the turn ends."""
+    find = _finder((*readers, *ends, THINK, UNTHINK))
+    at = 0
+    while match := find.search(text, at):
+        marker, at = match.group(), match.end()
+        if marker in ends:
+            return
+        if marker == THINK:
+            at = after(text, UNTHINK, at)
+        elif marker == UNTHINK:
+            yield Forget()
+        elif attempt := readers[marker](text, match.start(), at):
+            at = max(at, attempt.end)
+            yield attempt
+
+
+@lru_cache(maxsize=64)
+def _finder(marks: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, marks)))
+
+
+def bare(
+    text: str, read: Callable[[str, int], tuple[list[Attempt], int]]
+) -> Iterator[Attempt | Forget]:
+    """Yield the attempts of a format without markers: a call stands at the beginning."""
+    at = skip_space(text, 0)
+    while True:
+        while text.startswith(THINK, at):
+            at = skip_space(text, after(text, UNTHINK, at))
+        found, end = read(text, at)
+        yield from found
+        close = text.find(UNTHINK, max(at, end))
+        if close < 0:
+            return
+        yield Forget()
+        at = skip_space(text, close + len(UNTHINK))
+
+
+def after(text: str, mark: str, at: int) -> int:
+    """Return the place after the next ``mark``, or the end of the text."""
+    place = text.find(mark, at)
+    return len(text) if place < 0 else place + len(mark)
+
+
+def starts(text: str, at: int, marks: tuple[str, ...]) -> bool:
+    """Tell whether one of ``marks``, or the end of the text, stands at ``at``."""
+    return at >= len(text) or text.startswith(marks, at)
+
+
+def failed(start: int, end: int, kind: str, message: str, name: str = "") -> Attempt:
+    return Attempt(start, end, name, None, Fault(kind, message))
+
+
+# -- calls as JSON objects ------------------------------------------------------------------
+
+
+def from_json(start: int, found: Value) -> Attempt:
+    """Return the attempt that a JSON value is: ``{"name", "arguments"}`` or a cousin of it."""
+    if found.fault:
+        return Attempt(start, found.end, fault=found.fault)
+    value = found.value
+    if not isinstance(value, dict):
+        return failed(start, found.end, "not_an_object", "a call is a JSON object")
+    if "name" not in value and isinstance(value.get("function"), dict):
+        value = value["function"]
+    name = value.get("name")
+    if not isinstance(name, str) or not name:
+        return failed(start, found.end, "missing_name", "a call has a name, a string")
+    arguments = value["arguments"] if "arguments" in value else value.get("parameters")
+    return named(start, found.end, name, arguments)
+
+
+def named(start: int, end: int, name: str, arguments: Any) -> Attempt:
+    """Return the attempt with these arguments, which may be a JSON text of an object."""
+    if isinstance(arguments, str) and arguments.strip():
+        found = read_whole(arguments)
+        if found.fault and arguments.lstrip().startswith("{"):
+            return Attempt(start, end, name, None, found.fault)
+        arguments = found.value if found.fault is None else arguments
+    elif arguments is None or arguments == "":
+        arguments = {}
+    if not isinstance(arguments, dict):
+        return failed(start, end, "arguments_not_object", "arguments are a JSON object", name)
+    return Attempt(start, end, name, arguments)
+
+
+def json_arguments(text: str, start: int, at: int, name: str, close: tuple[str, ...]) -> Attempt:
+    """Return the attempt whose arguments are the JSON object at ``at``, up to one of ``close``."""
+    found = read_json(text, skip_space(text, at))
+    attempt = (
+        Attempt(start, found.end, name, None, found.fault)
+        if found.fault
+        else named(start, found.end, name, found.value)
+    )
+    return closed(text, attempt, close)
+
+
+def closed(text: str, attempt: Attempt, close: tuple[str, ...]) -> Attempt:
+    """Take the first mark of ``close`` into the span; refuse JSON that none of them follows.
+
+    The text may also end there: a sampler that stops on the mark may leave it out.
+    """
+    at = skip_space(text, attempt.end)
+    if attempt.fault or not close:
+        return attempt
+    if not starts(text, at, close):
+        return failed(
+            attempt.start, at, "invalid_json", "something follows the JSON value", attempt.name
+        )
+    return attempt._replace(end=at + len(close[0])) if text.startswith(close[0], at) else attempt

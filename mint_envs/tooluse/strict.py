@@ -1,0 +1,148 @@
+"""Strict JSON inside longer text: read one value from a place, and say exactly where it ends.
+
+Python's own reader lets NaN, infinities, repeated keys and lone surrogates through, all of which
+break a JSON writer or another reader later. Nothing is repaired here: repair hides the very
+signal that training is to learn from.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, NamedTuple
+
+#: Limits on one call.
+MAX_DEPTH, MAX_BYTES, MAX_DIGITS = 64, 64 * 1024, 4300
+
+# What may stand at the very end of a text that was cut in the middle of a value.
+_CUT = re.compile(r"-|\.|[eE][+-]?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|\\(?:u[0-9a-fA-F]{0,3})?")
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+class Fault(NamedTuple):
+    """Why something is no call: a ``kind`` to count by, and a sentence for the model."""
+
+    kind: str
+    message: str
+
+
+class Value(NamedTuple):
+    """What was read: the value or the fault, and the place where reading stopped."""
+
+    value: Any
+    end: int
+    fault: Fault | None = None
+
+
+def skip_space(text: str, at: int) -> int:
+    """Return the first place from ``at`` that holds no JSON white space."""
+    match = _SPACE.match(text, at)
+    return at if match is None else match.end()
+
+
+def read_json(text: str, at: int = 0) -> Value:
+    """Read the JSON value that begins exactly at ``at``; what follows it is not looked at."""
+    faults: list[Fault] = []
+    decoder = _decoder(faults)
+    try:
+        value, end = decoder.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        return _broken(text, error)
+    except RecursionError:
+        return Value(None, len(text), _TOO_DEEP)
+    fault = _limits(value, text[at:end]) or (faults[0] if faults else None)
+    return Value(None if fault else value, end, fault)
+
+
+def read_whole(text: str) -> Value:
+    """Read a text that is one JSON value and nothing else."""
+    found = read_json(text, skip_space(text, 0))
+    rest = skip_space(text, found.end)
+    if found.fault is None and rest < len(text):
+        return Value(None, rest, Fault("invalid_json", "something follows the JSON value"))
+    return found
+
+
+def _decoder(faults: list[Fault]) -> json.JSONDecoder:
+    """Return a reader that notes what it must not accept, and reads on to the value's end."""
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(items)
+        if len(found) < len(items):
+            faults.append(Fault("duplicate_key", "a key stands twice in one object"))
+        return found
+
+    def constant(name: str) -> None:
+        faults.append(Fault("invalid_json", f"{name} is not JSON"))
+
+    def real(digits: str) -> float:
+        number = float(digits)
+        if not math.isfinite(number):
+            faults.append(Fault("invalid_json", "a number is too large"))
+        return number
+
+    def whole(digits: str) -> int:
+        if len(digits) > MAX_DIGITS:
+            faults.append(Fault("invalid_json", f"a number has more than {MAX_DIGITS} digits"))
+            return 0
+        return int(digits)
+
+    return json.JSONDecoder(
+        object_pairs_hook=pairs, parse_constant=constant, parse_float=real, parse_int=whole
+    )
+
+
+_TOO_DEEP = Fault("too_deep", f"more than {MAX_DEPTH} levels of nesting")
+
+
+def too_large(raw: str) -> Fault | None:
+    """Return the fault of a call longer than ``MAX_BYTES`` in UTF-8."""
+    if len(raw) * 4 <= MAX_BYTES or len(raw.encode("utf-8", "surrogatepass")) <= MAX_BYTES:
+        return None
+    return Fault("too_large", f"a call is longer than {MAX_BYTES} bytes")
+
+
+def _limits(value: Any, raw: str) -> Fault | None:
+    if fault := too_large(raw):
+        return fault
+    if deeper_than(value, MAX_DEPTH):
+        return _TOO_DEEP
+    if not _encodable(value, raw):
+        return Fault("invalid_json", "a string holds half of a surrogate pair")
+    return None
+
+
+def deeper_than(value: Any, levels: int) -> bool:
+    """Tell whether lists and dictionaries are nested more than ``levels`` deep."""
+    layer = [value]
+    for _ in range(levels):
+        layer = [
+            inner
+            for outer in layer
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not layer:
+            return False
+    return any(isinstance(outer, dict | list) for outer in layer)
+
+
+def _encodable(value: Any, raw: str) -> bool:
+    """Only an escape, or a surrogate in the text itself, can make a string without bytes."""
+    try:
+        raw.encode()
+        if "\\u" in raw:
+            json.dumps(value, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _broken(text: str, error: json.JSONDecodeError) -> Value:
+    rest = text[error.pos : error.pos + 8].rstrip()
+    if error.msg.startswith("Unterminated string"):
+        return Value(None, len(text), Fault("truncated", "the JSON is cut inside a string"))
+    if error.pos + 8 >= len(text) and (not rest or _CUT.fullmatch(rest)):
+        return Value(None, len(text), Fault("truncated", "the JSON is cut before its end"))
+    return Value(None, error.pos, Fault("invalid_json", f"not valid JSON: {error.msg}"))

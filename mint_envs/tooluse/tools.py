@@ -1,0 +1,213 @@
+"""Tools: typed Python functions with a docstring, and toolkits, which hold the state they act on.
+
+    class Counter(Toolkit):
+        name = "counter"
+
+        def initial(self, rng):
+            return {"count": int(rng.integers(10))}
+
+        @tool
+        def add(self, amount: Annotated[int, "what to add"] = 1) -> int:
+            \"\"\"Add to the counter and return it.\"\"\"
+            self.state["count"] += amount
+            return self.state["count"]
+
+    kit = Counter()
+    kit.reset(np.random.default_rng(0))
+    kit.run("add", {"amount": 2})  # ToolResult(text="10", ok=True)
+
+The JSON Schema of a tool comes from its signature. The whole state is one dictionary of plain
+values, drawn from a seed: it can be copied, compared and put back.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import types
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+
+from ..errors import SettingError
+from .schemas import ToolTable
+
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class ToolError(Exception):
+    """Raised by a tool for what the model did wrong; its text goes back to the model."""
+
+
+class ToolResult(NamedTuple):
+    """What a call gives back: ``text`` for the model, and whether the tool did its work."""
+
+    text: str
+    ok: bool
+
+
+def tool(function: Function) -> Function:
+    """Mark a method of a ``Toolkit`` as a tool.
+
+    Raises:
+        SettingError: it has no docstring, or a parameter has no type that JSON can say.
+    """
+    function.__tool_schema__ = schema_of(function)  # type: ignore[attr-defined]
+    return function
+
+
+def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return ``{"name", "description", "parameters"}`` of a typed function with a docstring.
+
+    Types: ``str``, ``int``, ``float``, ``bool``, ``list[T]``, ``dict[str, T]``, ``Literal``,
+    ``T | None``. ``Annotated[T, "text"]`` describes a parameter. One with a default may be left
+    out. ``self`` does not count.
+
+    Raises:
+        SettingError: no docstring, a parameter without a type, or one that JSON cannot say.
+    """
+    name = getattr(function, "__name__", str(function))
+    text = inspect.getdoc(function)
+    if not text:
+        raise SettingError(f"tool {name!r} has no docstring: say in one what it does")
+    hints = get_type_hints(function, include_extras=True)
+    properties, required = {}, []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name == "self":
+            continue
+        properties[parameter.name] = _parameter(name, parameter, hints)
+        if parameter.default is parameter.empty:
+            required.append(parameter.name)
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+    return {"name": name, "description": text.partition("\n\n")[0], "parameters": schema}
+
+
+def _parameter(
+    tool_name: str, parameter: inspect.Parameter, hints: Mapping[str, Any]
+) -> dict[str, Any]:
+    where = f"parameter {parameter.name!r} of tool {tool_name!r}"
+    if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
+        raise SettingError(f"{where}: write it as a plain parameter with a name")
+    if parameter.name not in hints:
+        raise SettingError(f"{where} has no type")
+    schema = _type_schema(hints[parameter.name], where)
+    if parameter.default is not parameter.empty:
+        schema["default"] = parameter.default
+    return schema
+
+
+def _type_schema(kind: Any, where: str) -> dict[str, Any]:
+    if kind in _PLAIN:
+        return {"type": _PLAIN[kind]}
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return {**_type_schema(arguments[0], where), "description": str(arguments[1])}
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [_type_schema(argument, where) for argument in arguments]}
+    if origin is list:
+        return {"type": "array", "items": _type_schema(arguments[0], where)}
+    if origin is dict and arguments[0] is str:
+        return {"type": "object", "additionalProperties": _type_schema(arguments[1], where)}
+    raise SettingError(
+        f"{where} has the type {kind!r}. Use str, int, float, bool, list[T], dict[str, T], "
+        "Literal or T | None"
+    )
+
+
+class Toolkit(ABC):
+    """Tools that share one state. Subclass it: ``initial`` and methods marked with ``@tool``.
+
+    A tool that refuses raises ``ToolError`` before it changes anything. Tools use no clock, no
+    network and no randomness of their own, so that the same calls give the same results.
+    """
+
+    #: Names the toolkit, in settings and in problems.
+    name: ClassVar[str]
+
+    #: The longest result, in characters; what is beyond is cut off, and said to be.
+    max_output: ClassVar[int] = 4000
+
+    def __init__(self) -> None:
+        #: Everything that the tools may change: a dictionary of plain values (JSON).
+        self.state: dict[str, Any] = {}
+
+    @abstractmethod
+    def initial(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Return the state that an episode begins with; all randomness comes from ``rng``."""
+
+    def reset(self, rng: np.random.Generator) -> None:
+        """Begin anew, with a state drawn from ``rng``."""
+        self.state = self.initial(rng)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return a copy of the state."""
+        return copy.deepcopy(self.state)
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Put back a state that ``snapshot`` returned."""
+        self.state = copy.deepcopy(dict(snapshot))
+
+    @classmethod
+    def schemas(cls) -> list[dict[str, Any]]:
+        """Return name, description and parameters of every tool, by name."""
+        marked = [getattr(value, "__tool_schema__", None) for _, value in inspect.getmembers(cls)]
+        return [schema for schema in marked if schema is not None]
+
+    def run(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Run one call. Whatever is wrong with it comes back as text; nothing raises."""
+        table = ToolTable.of(self.schemas())
+        assert table is not None
+        given = _whole_numbers(dict(arguments), table.schema(name))
+        if fault := table.check(name, given):
+            return ToolResult(f"Error: {fault.message}", False)
+        try:
+            result = getattr(self, name)(**given)
+        except ToolError as error:
+            return ToolResult(self._short(f"Error: {error}"), False)
+        except Exception as error:  # a fault of the tool itself must not end the episode
+            return ToolResult(self._short(f"Error: {type(error).__name__}: {error}"), False)
+        return ToolResult(self._short(_as_text(result)), True)
+
+    def _short(self, text: str) -> str:
+        if len(text) <= self.max_output:
+            return text
+        left = len(text) - self.max_output
+        return f"{text[: self.max_output]}\n... ({left} more characters)"
+
+
+def _whole_numbers(arguments: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return 2.0 as 2 where an integer is wanted, since both are the same number in JSON."""
+    for name, kind in schema.get("properties", {}).items():
+        value = arguments.get(name)
+        if kind.get("type") == "integer" and isinstance(value, float) and value.is_integer():
+            arguments[name] = int(value)
+    return arguments
+
+
+def _as_text(result: Any) -> str:
+    if isinstance(result, str):
+        return result
+    return "done" if result is None else json.dumps(result, ensure_ascii=False)
