@@ -23,7 +23,7 @@ from .tokens import ByteTokenizer, Tokenizer
 from .vector import TokenVectorEnv
 
 if TYPE_CHECKING:
-    from . import math, testing
+    from . import chat, math, testing
 
 __version__ = "0.1.0"
 
@@ -38,6 +38,7 @@ __all__ = [
     "TokenSequence",
     "TokenVectorEnv",
     "Tokenizer",
+    "chat",
     "env_ids",
     "make",
     "math",
@@ -46,7 +47,7 @@ __all__ = [
     "testing",
 ]
 
-_ROOMS = ("math", "testing")
+_ROOMS = ("chat", "math", "testing")
 
 
 def __getattr__(name: str) -> Any:

@@ -26,7 +26,10 @@ from .errors import SettingError, did_you_mean
 from .vector import TokenVectorEnv
 
 #: The ids that this package brings, and the task class of each.
-BUILT_IN = {"mint/Math-v0": "mint_envs.math.tasks:MathTask"}
+BUILT_IN = {
+    "mint/Math-v0": "mint_envs.math.tasks:MathTask",
+    "mint/Chat-v0": "mint_envs.chat.tasks:ChatTask",
+}
 
 _ENTRY_POINT = "mint_envs.registration:make_env"
 

@@ -55,7 +55,12 @@ def modules_after(statement: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "statement",
-    ["import mint_envs", "import mint_envs.testing", "from mint_envs.math import grade"],
+    [
+        "import mint_envs",
+        "import mint_envs.testing",
+        "from mint_envs.math import grade",
+        "from mint_envs.chat import grade_instructions",
+    ],
 )
 def test_the_import_is_light(statement: str) -> None:
     assert modules_after(statement) & HEAVY == set()
