@@ -30,11 +30,12 @@ PROBLEMS = drawn(FULL, 400)
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"preset": "easy"}, {"partial_credit": False}, {"reward": "quickstart-heuristic"}],
+    [{"preset": "easy"}, {"partial_credit": False}, {"reward": "quickstart-heuristic"}],
     ids=str,
 )
 def test_the_kit_passes(settings: dict[str, Any]) -> None:
-    check_env("mint/Chat-v0", other_process=not settings, **settings)
+    """The settings that test_contract.py does not try."""
+    check_env("mint/Chat-v0", problems=2, max_examples=50, other_process=False, **settings)
 
 
 def test_every_drawn_prompt_has_an_answer_that_follows_all_of_it() -> None:
@@ -160,7 +161,7 @@ DEGENERATE: dict[str, Callable[[ChatProblem], str]] = {
     "the prompt as JSON": lambda p: json.dumps({"answer": p.prompt}),
     "the prompt and a word": lambda p: f"{p.prompt} Yes.",
     "a refusal": lambda p: "I do not know.",
-    "off the topic": lambda p: "The dog is happy because it was given a big bone by its owner.",
+    "off the topic": lambda p: "The dog is happy because it was given a big bone by my uncle.",
     "an empty JSON object": lambda p: '{"answer": ""}',
     "only form": lambda p: '"<<title>>\nSECTION 1\n***\n- *a*\n- [b]\nP.S."',
     "only thinking": lambda p: f"<think>{p.answer}</think>",
@@ -172,7 +173,7 @@ DEGENERATE: dict[str, Callable[[ChatProblem], str]] = {
 
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_a_degenerate_answer_earns_less_than_an_honest_one(name: str) -> None:
-    for problem in PROBLEMS[:150]:
+    for problem in PROBLEMS[:80]:
         honest = FULL.score(problem, problem.answer).score
         reward = FULL.score(problem, DEGENERATE[name](problem))
         assert reward.score is not None
@@ -207,6 +208,22 @@ def test_an_honest_short_answer_passes_the_gates(text: str) -> None:
         {"keywords": ["tea"]}),), topic)  # fmt: skip
     assert FULL.score(problem, text).metadata["gate"] == ""
     assert FULL.score(problem, text).score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "gate"),
+    [
+        ("the sea", "The ocean is a world of endless beauty.", ""),
+        ("libraries", "A library is where you find all of it.", ""),
+        ("bread", "There is nothing like a perfectly baked baguette.", ""),
+        ("tea", "The team of my teacher is the best of all.", "off the topic"),
+        ("the sea", "We search for it in every season of the year.", "off the topic"),
+    ],
+)
+def test_the_topic_may_go_by_another_word(name: str, text: str, gate: str) -> None:
+    topic = next(topic for topic in TOPICS if topic.name == name)
+    problem = ChatProblem("Say it.", "Say it.", (("punctuation:no_comma", {}),), topic)
+    assert FULL.score(problem, text).metadata["gate"] == gate
 
 
 def test_the_request_repeated_and_answered_counts_and_repeated_alone_does_not() -> None:

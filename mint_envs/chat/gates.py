@@ -58,7 +58,8 @@ def failed_gate(
     Args:
         response: any text, without what it was asked to repeat.
         prompt: the prompt, for copies of it.
-        topic: the answer must have one of these words, or a word that begins with one.
+        topic: the answer must have one of these words, or a word that begins with one of more
+            than three letters.
         english: whether the answer must read as English prose.
         max_words: length cap.
         least_words: fewer than these count as no answer.
@@ -74,8 +75,7 @@ def failed_gate(
         return "copy of the prompt"
     if english and not _is_prose(response, words):
         return "no prose"
-    stems = tuple(word.lower() for word in topic)
-    if stems and not any(word.startswith(stems) for word in words):
+    if topic and not _on_topic(words, topic):
         return "off the topic"
     return ""
 
@@ -101,6 +101,11 @@ def _repeats(words: Sequence[str]) -> bool:
         or (len(words) >= 4 and len(counts) * 2 <= min(len(words), 40))
         or (again >= 3 and again > _MOST_REPEATED * len(runs))
     )
+
+
+def _on_topic(words: Sequence[str], topic: Sequence[str]) -> bool:
+    stems = tuple(stem for stem in topic if len(stem) > 3)
+    return any(word in topic or word.startswith(stems) for word in words)
 
 
 def _is_prose(response: str, words: Sequence[str]) -> bool:
