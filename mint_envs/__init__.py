@@ -23,7 +23,7 @@ from .tokens import ByteTokenizer, Tokenizer
 from .vector import TokenVectorEnv
 
 if TYPE_CHECKING:
-    from . import code, math, testing, tooluse
+    from . import chat, code, math, testing, tooluse
 
 __version__ = "0.1.0"
 
@@ -38,6 +38,7 @@ __all__ = [
     "TokenSequence",
     "TokenVectorEnv",
     "Tokenizer",
+    "chat",
     "code",
     "env_ids",
     "make",
@@ -48,7 +49,7 @@ __all__ = [
     "tooluse",
 ]
 
-_ROOMS = ("code", "math", "testing", "tooluse")
+_ROOMS = ("chat", "code", "math", "testing", "tooluse")
 
 
 def __getattr__(name: str) -> Any:

@@ -30,6 +30,7 @@ BUILT_IN = {
     "mint/Math-v0": "mint_envs.math.tasks:MathTask",
     "mint/Code-v0": "mint_envs.code.tasks:CodeTask",
     "mint/ToolUse-v0": "mint_envs.tooluse.tasks:ToolUseTask",
+    "mint/Chat-v0": "mint_envs.chat.tasks:ChatTask",
 }
 
 _ENTRY_POINT = "mint_envs.registration:make_env"

@@ -61,6 +61,7 @@ def modules_after(statement: str) -> set[str]:
         "import mint_envs.testing",
         "from mint_envs.math import grade",
         "from mint_envs.tooluse import parse_calls",
+        "from mint_envs.chat import grade_instructions",
     ],
 )
 def test_the_import_is_light(statement: str) -> None:

@@ -209,7 +209,7 @@ def _own_settings(env: str) -> dict[str, _Flag]:
         raise TrainerError(str(error)) from error
     flags = {}
     for name, setting in found.items():
-        option = f"env_{name}" if name in TrainConfig.model_fields else name
+        option = f"env_{name}" if name in (*TrainConfig.model_fields, "preset") else name
         default = "" if setting.default is None else f" (default: {setting.default})"
         flags[name] = _Flag(option, setting.type, f"[{env}] {setting.help}{default}")
     return flags

@@ -1,0 +1,120 @@
+"""Gates: what an answer must be before its instructions count at all.
+
+Instructions of form can be followed by an answer that says nothing ("no comma" by one word a
+hundred times). A gate is 1 or 0 and multiplies the reward. Gates look for what no honest answer
+is; they do not judge whether an answer is good (nor can they: that takes a judge).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from .counting import sentences
+
+_LETTERS = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+
+#: Words that hold English sentences together; honest prose is about half made of them.
+_SMALL_WORDS = (
+    "a about after again all also always an and any are as at be because been before but by can "
+    "could do does each even every everyone few for from get give go good had has have he her "
+    "here his how i if in into is it its just like made make makes many may me more most much "
+    "must my need never no not of often on one only or other others our out over own people "
+    "she should so some such than that the their them then there these they this those through "
+    "to too two up us use very was way we were what when where which while who why will with "
+    "without would you your yes it's don't i'm you're that's can't there's let's"
+)
+_COMMON = frozenset(_SMALL_WORDS.split())
+_ARTICLES = frozenset(("a", "an", "the"))
+#: Words that never follow an article.
+_NEVER_AFTER = (
+    "a an and are as at be because by for from has have he i if in into is it me of or she "
+    "than that the them they this to us was we were with you"
+)
+_NOT_AFTER = frozenset(_NEVER_AFTER.split())
+
+_LEAST_WORDS = 4
+_LEAST_COMMON = 0.15
+_MOST_COMMON = 0.85
+_MOST_OF_ONE_WORD = 0.25
+_MOST_REPEATED = 0.4  # share of four-word runs that came before
+_MOST_COPIED = 0.6  # share of four-word runs that are the prompt's
+_LONGEST_WORD = 40
+_LONGEST_SENTENCE = 80  # words
+
+
+def failed_gate(
+    response: str,
+    prompt: str,
+    topic: Sequence[str] = (),
+    *,
+    english: bool = True,
+    max_words: int = 1000,
+    least_words: int = _LEAST_WORDS,
+) -> str:
+    """Return the name of the first gate that ``response`` does not pass, or ``""``.
+
+    Args:
+        response: any text, without what it was asked to repeat.
+        prompt: the prompt, for copies of it.
+        topic: the answer must have one of these words, or a word that begins with one of more
+            than three letters.
+        english: whether the answer must read as English prose.
+        max_words: length cap.
+        least_words: fewer than these count as no answer.
+    """
+    words = [word.lower().replace("\u2019", "'") for word in _LETTERS.findall(response)]
+    if len(words) < least_words:
+        return "empty"
+    if len(response.split()) > max_words or len(response) > max_words * 12:
+        return "too long"
+    if _repeats(words):
+        return "repetition"
+    if _share(words, set(_runs(_LETTERS.findall(prompt.lower())))) > _MOST_COPIED:
+        return "copy of the prompt"
+    if english and not _is_prose(response, words):
+        return "no prose"
+    if topic and not _on_topic(words, topic):
+        return "off the topic"
+    return ""
+
+
+def _runs(words: Sequence[str], length: int = 4) -> list[tuple[str, ...]]:
+    return [tuple(words[i : i + length]) for i in range(len(words) - length + 1)]
+
+
+def _share(words: Sequence[str], known: set[tuple[str, ...]]) -> float:
+    """Return the share of the four-word runs of ``words`` that are known."""
+    runs = _runs(words)
+    return sum(run in known for run in runs) / len(runs) if runs else 0.0
+
+
+def _repeats(words: Sequence[str]) -> bool:
+    """Return whether the answer mostly says again what it has said."""
+    counts = Counter(words)
+    often = max(counts.values())
+    runs = _runs(words)
+    again = len(runs) - len(set(runs))
+    return (
+        (often >= 4 and often > _MOST_OF_ONE_WORD * len(words))
+        or (len(words) >= 4 and len(counts) * 2 <= min(len(words), 40))
+        or (again >= 3 and again > _MOST_REPEATED * len(runs))
+    )
+
+
+def _on_topic(words: Sequence[str], topic: Sequence[str]) -> bool:
+    stems = tuple(stem for stem in topic if len(stem) > 3)
+    return any(word in topic or word.startswith(stems) for word in words)
+
+
+def _is_prose(response: str, words: Sequence[str]) -> bool:
+    """Return whether this has the marks of English sentences: small words, in an order."""
+    common = sum(word in _COMMON for word in words) / len(words)
+    if not _LEAST_COMMON <= common <= _MOST_COMMON or max(map(len, words)) > _LONGEST_WORD:
+        return False
+    after = [b for a, b in zip(words, [*words[1:], "and"], strict=False) if a in _ARTICLES]
+    wrong = sum(word in _NOT_AFTER for word in after)
+    if wrong >= 2 and wrong * 3 >= len(after):
+        return False
+    return len(words) <= _LONGEST_SENTENCE * max(1, sentences(response), response.count("\n"))

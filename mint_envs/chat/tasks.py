@@ -1,0 +1,219 @@
+"""mint/Chat-v0: short answers under instructions that can be checked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from ..core import Message, Prompt, Reward, Task
+from ..datasets import field, held_out, load_rows
+from ..errors import DatasetError, IndexOutOfRange, SettingError, did_you_mean
+from .asks import ASKS, EASY, draw_asks
+from .compose import candidates
+from .gates import failed_gate
+from .heuristic import quickstart_heuristic
+from .instructions import LEFT_OUT, Instruction, check_instructions, grade_instructions
+from .topics import REQUESTS, TOPICS, Topic
+
+_REPEAT = "combination:repeat_prompt"
+_LEVELS = {"full": ASKS, "easy": EASY}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatProblem:
+    """A prompt, what it asks for, and an answer that follows all of it (``""`` if unknown)."""
+
+    prompt: str
+    request: str
+    instructions: tuple[Instruction, ...]
+    topic: Topic | None = None  # None: a row of a data set
+    answer: str = ""
+
+
+class ChatTask(Task[ChatProblem]):
+    """Requests with one to four instructions that can be checked, drawn from the seed.
+
+    The reward is the fraction of the instructions that the response follows, times a gate that
+    is 0 for what is no answer: nothing, one thing again and again, the prompt copied, no prose,
+    not a word on the topic, or far too long. The gate's name is in ``metadata["gate"]``.
+
+    ``dataset`` takes rows of IFEval's form: ``prompt``, ``instruction_id_list`` and ``kwargs``.
+    Rows with a kind that is left out (``mint_envs.chat.LEFT_OUT``) are passed over; their
+    answers need be no prose and on no topic.
+
+    Raises:
+        SettingError: a setting out of range.
+        DatasetError: the data set is missing, empty or broken.
+    """
+
+    def __init__(
+        self,
+        dataset: Annotated[
+            str | None, "JSONL or Parquet file, or Hugging Face name, of IFEval rows"
+        ] = None,
+        level: Annotated[
+            Literal["full", "easy"], "'easy': one short instruction, for a small model"
+        ] = "full",
+        most: Annotated[int, "largest number of instructions in a prompt, 1 to 4"] = 4,
+        kinds: Annotated[
+            str | None, "kinds to draw from, divided by commas; default: all of the level"
+        ] = None,
+        partial_credit: Annotated[
+            bool, "reward the fraction followed; False: all or nothing"
+        ] = True,
+        max_words: Annotated[int, "an answer of more words earns 0"] = 1000,
+        reward: Annotated[
+            Literal["instructions", "quickstart-heuristic"],
+            "'quickstart-heuristic': the MinT demo's, which forty nonsense words satisfy",
+        ] = "instructions",
+        split: Annotated[
+            str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
+        ] = None,
+    ) -> None:
+        _require(level in ("full", "easy"), f"level={level!r}: 'full' or 'easy'")
+        _require(1 <= most <= 4, f"most={most} must be from 1 to 4")
+        _require(max_words >= 100, f"max_words={max_words} must be 100 or more")
+        _require(
+            reward in ("instructions", "quickstart-heuristic"),
+            f"reward={reward!r}: 'instructions' or 'quickstart-heuristic'",
+        )
+        self._level, self._kinds = level, _kinds(level, kinds)
+        self._most = 1 if level == "easy" else most
+        self._partial_credit, self._max_words = partial_credit, max_words
+        self._heuristic = reward == "quickstart-heuristic"
+        self._split = split
+        self._rows = None if dataset is None else _problems(dataset, split)
+        _require(
+            dataset is not None or split in (None, "train", "test", "all"),
+            f"split={split!r}: 'train', 'test' or 'all'",
+        )
+
+    @property
+    def size(self) -> int | None:
+        return None if self._rows is None else len(self._rows)
+
+    def sample(self, rng: np.random.Generator) -> ChatProblem:
+        if self._rows is not None:
+            return self._rows[int(rng.integers(len(self._rows)))]
+        while True:
+            problem = self._draw(rng)
+            if self._split != "all" and held_out(problem.prompt) != (self._split == "test"):
+                continue
+            if answer := self._composed(problem):
+                return dataclasses.replace(problem, answer=answer)
+
+    def problem(self, index: int) -> ChatProblem:
+        if self._rows is None:
+            return super().problem(index)
+        if index >= len(self._rows):
+            raise IndexOutOfRange(f"index={index}: the data set has {len(self._rows)} problems")
+        return self._rows[index]
+
+    def prompt(self, problem: ChatProblem) -> Prompt:
+        return [Message(role="user", content=problem.prompt)]
+
+    def score(self, problem: ChatProblem, response: str) -> Reward:
+        text = response.rpartition("</think>")[2].replace("\r\n", "\n")
+        if self._heuristic:
+            return quickstart_heuristic(text)
+        graded = grade_instructions(text, problem.instructions, problem.request)
+        gate = failed_gate(
+            _without_repeat(text, problem),
+            problem.prompt,
+            () if problem.topic is None else problem.topic.stems,
+            english=problem.topic is not None,
+            max_words=self._max_words,
+        )
+        followed = graded.score or 0.0
+        earned = followed if self._partial_credit else float(followed == 1.0)
+        parts = {"gate": float(not gate), **graded.parts}
+        return Reward(0.0 if gate else earned, parts, {**graded.metadata, "gate": gate})
+
+    def examples(self, problem: ChatProblem) -> dict[str, float]:
+        if not problem.answer:
+            return {}
+        if self._heuristic:
+            return {problem.answer: 1.0, "": 0.0}
+        return {problem.answer: 1.0, problem.prompt: 0.0, "": 0.0}
+
+    def _draw(self, rng: np.random.Generator) -> ChatProblem:
+        topic = TOPICS[int(rng.integers(len(TOPICS)))]
+        request = REQUESTS[int(rng.integers(len(REQUESTS)))].format(topic.name)
+        count = 0 if self._heuristic else int(rng.integers(1, self._most + 1))
+        asks = [ask for ask in _LEVELS[self._level] if ask.kind in self._kinds]
+        drawn = draw_asks(rng, asks, topic, request, count)
+        prompt = " ".join([request, *(text for _, text in drawn)])
+        return ChatProblem(prompt, request, tuple(one for one, _ in drawn), topic)
+
+    def _composed(self, problem: ChatProblem) -> str:
+        """Return an answer that follows all of the prompt, or ``""`` if none is found."""
+        assert problem.topic is not None
+        found = (
+            answer
+            for answer in candidates(problem.topic, problem.instructions)
+            if self.score(problem, answer).score == 1.0
+        )
+        return next(found, "")
+
+
+def _kinds(level: str, kinds: str | None) -> frozenset[str]:
+    valid = frozenset(ask.kind for ask in _LEVELS[level])
+    if kinds is None:
+        return valid
+    wanted = frozenset(kind.strip() for kind in kinds.split(","))
+    for kind in sorted(wanted - valid):
+        raise SettingError(f"kinds={kinds!r}: no {kind!r} to draw. {did_you_mean(kind, valid)}")
+    return wanted
+
+
+def _without_repeat(text: str, problem: ChatProblem) -> str:
+    """Return the answer proper: what follows the request where its repetition was asked for."""
+    for kind, arguments in problem.instructions:
+        if kind == _REPEAT:
+            repeated = (arguments.get("prompt_to_repeat") or problem.request).strip()
+            start = text.strip()
+            if start.lower().startswith(repeated.lower()):
+                return start[len(repeated) :]
+    return text
+
+
+def _problems(dataset: str, split: str | None) -> list[ChatProblem]:
+    rows = enumerate(load_rows(dataset, split), 1)
+    found = [_problem(row, dataset, number) for number, row in rows]
+    kept = [problem for problem in found if problem is not None]
+    if not kept:
+        left = ", ".join(LEFT_OUT)
+        raise DatasetError(f"dataset={dataset!r}: every row has a kind that is left out ({left})")
+    return kept
+
+
+def _problem(row: Mapping[str, Any], dataset: str, number: int) -> ChatProblem | None:
+    """Read a row; None if it has a kind that is left out."""
+    prompt = str(field(row, ("prompt",), dataset, number))
+    kinds = field(row, ("instruction_id_list",), dataset, number)
+    arguments = field(row, ("kwargs",), dataset, number)
+    where = f"row {number} of dataset={dataset!r}"
+    if not isinstance(kinds, list) or not isinstance(arguments, list):
+        raise DatasetError(f"{where}: instruction_id_list and kwargs must be lists")
+    if len(kinds) != len(arguments):
+        raise DatasetError(f"{where} has {len(kinds)} instructions and {len(arguments)} kwargs")
+    if any(kind in LEFT_OUT for kind in kinds):
+        return None
+    instructions = tuple(
+        (kind, {k: v for k, v in (given or {}).items() if v is not None})
+        for kind, given in zip(kinds, arguments, strict=True)
+    )
+    try:
+        check_instructions(instructions, prompt)
+    except SettingError as error:
+        raise DatasetError(f"{where}: {error}") from error
+    return ChatProblem(prompt, prompt, instructions)
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise SettingError(message)
