@@ -88,6 +88,7 @@ NOT_TOLD = [
     ("1", "He is exactly 1¼ miles away."),
     ("7", "She has 5 apples left.\n(For reference, Tom has 7.)"),
     ("3", "Boys: 4, girls: 3"),
+    ("10 days", "10 days after February 23 is March 4th."),
     ("2", "It is `2` or `3`."),
 ]
 
