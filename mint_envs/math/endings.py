@@ -13,6 +13,11 @@ from .words import counted_things, is_plain_noun, special
 
 _BRACKETS = r"[(\[]\s*[^()\[\],A-Za-z]{1,40},[^()\[\],A-Za-z]{1,40}[)\]]"
 _INTERVAL = re.compile(rf"(?:in\s+|the interval\s+)?({_BRACKETS}(?:\s*[∪∩]\s*{_BRACKETS}){{0,4}})")
+_LIKELY = re.compile(  # cheaper than to look for the last verb of every sentence
+    r"[)\]][\s.*]*$|\d\s?[ap]\.?m\b|\d[日号]|\d{4}-\d\d-"
+    r"|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)",
+    re.IGNORECASE,
+)
 _TAIL = re.compile(r"\s+(?:of\s+[a-z]+|in total|in all|altogether|long|away|left)$")
 _NAME = re.compile(  # and no other after it
     r"[^*]*\b(?:[Ss]o|[Tt]hus|[Hh]ence|[Tt]herefore|facing|heading),?\s"
@@ -24,7 +29,7 @@ _DATES = ("date", "time")
 
 def ending(said: str) -> str:
     """The interval, date or time that ``said`` ends with; ``""`` if there is none."""
-    end = _after_verb(said)
+    end = _after_verb(said) if _LIKELY.search(said[-40:]) else ""
     if not end or len(end) > 200:
         return ""
     if interval := _INTERVAL.fullmatch(end):

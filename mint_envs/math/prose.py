@@ -51,6 +51,7 @@ from .phrases import (
 _FIRST_BOLD = re.compile(r"\A[\s>#:]*\*\*(-?\d[\d.,]{0,30}(?:/\d{1,9})?)\*\*(?=[ .,;\n]|$)")
 
 
+_OF_VALUE = re.compile(r"[\d\\$√π∞²³¹⁰⁴-⁹₀-₉①-⑨]")
 _LABELLED = re.compile(r"[A-Za-z]:\s+[-$]?\d")  # "Boys: 4, girls: 3"
 _TOTAL = re.compile(
     r"\b(?:total|sum|result|profit|difference|left|remaining|combined|altogether)\b[^:]*:[^:]*$",
@@ -62,7 +63,7 @@ _LEADS_TO = re.compile(r"(?=[A-Za-z]{4,}\s)[^$]*(?:\$[^$]+\$[^$]*){2}$")
 
 def has_value(text: str) -> bool:
     """Whether there is a digit, a formula or the like in ``text``."""
-    return any(c.isdigit() or c in "\\$√π∞" for c in text)
+    return bool(_OF_VALUE.search(text))
 
 
 def is_sum(text: str) -> bool:
@@ -96,7 +97,7 @@ def is_bare(text: str) -> bool:
     if len(HAN.findall(text)) > 6 or LABEL.match(text) or (end and text[end.end() :].strip(" *_")):
         return False
     long = [word for word in words if word.lower() not in GLUED and len(word) > 2]
-    if re.search(r"\bso\b", text) or _LEADS_TO.match(text):
+    if ("so" in text and "so" in text.split()) or ("$" in text and _LEADS_TO.match(text)):
         return False
     return len(long) <= 2 and not re.match(r"[A-Za-z]+\s[A-Za-z]+\s", text)
 
@@ -163,7 +164,7 @@ def stated(said: str) -> str:
 def _stated(said: str) -> str:
     said = SUBORDINATE.sub("", said)
     said = DENIED.sub(" ", said)
-    if len(_LABELLED.findall(said)) > 1 and not _TOTAL.search(said):
+    if ":" in said and len(_LABELLED.findall(said)) > 1 and not _TOTAL.search(said):
         return ""
     if named := NAMED.search(said[-200:]):
         return named.group()
