@@ -334,7 +334,7 @@ def _whole(text: str) -> Found | None:
         return None
     said = prose.without_reason(prose.without_lead(text))
     if (
-        _LAST_BOLD.search(said)
+        ("**" in said and _LAST_BOLD.search(said))
         or text.endswith("?")
         or (prose.has_value(text) and not prose.has_value(said))
     ):
