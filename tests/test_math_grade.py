@@ -39,6 +39,70 @@ def test_fresh_set_has_no_false_positive_and_few_false_negatives() -> None:
     assert [id for _, id in wrong] == ["fresh-005", "fresh-108", "fresh-342"]
 
 
+def test_blind_set_has_no_false_positive_and_few_false_negatives() -> None:
+    wrong = [
+        (row["verdict"], row["id"])
+        for row in rows("math_blind.jsonl")
+        if (grade(row["gold"], row["response"], sympy=False).score == 1) != row["verdict"]
+    ]
+    assert [id for verdict, id in wrong if not verdict] == []
+    # "160 minutes, i.e. 2 hours 40 minutes"; two amounts and no verb that singles one out; 52 for
+    # 52 in base 8; 192 = 3 (mod 7); "at least seventy-two degrees"
+    assert [id for _, id in wrong] == ["b025", "b079", "b197", "b215", "b221"]
+
+
+TOLD = [
+    ("1.3", "sqrt(1 + 0.5625) ≈ 1.3 miles, so **1.3**."),
+    ("3", "Answer: 12/5 = 2.4, so 3 boxes"),
+    ("24", "48/2 = 24, so 24"),
+    ("7", r"\boxed{6.25\approx 7}"),
+    (r"\frac{5}{16}", r"\boxed{\frac{5}{16}\approx 0.31}"),
+    ("5", r"\boxed{x+y=4+1=5}"),
+    ("3", "So it takes **three bolts** of cloth in total."),
+    ("72", "The angle is seventy-two degrees."),
+    (r"\text{Evelyn}", "Her line is steepest, so **Evelyn** has the greatest speed."),
+    (r"(-\infty,1)\cup(2,\infty)", "So the solution set is (−∞, 1) ∪ (2, ∞)."),
+    (r"\text{March 4}", "10 days after February 23 is March 4th."),
+    ("12.5", "He is exactly 12½ miles away."),
+    ("5", "She has 5 apples left.\n(For reference, Tom has 7.)"),
+    ("8", "A has 3 and B has 5, making the total 8 for both."),
+    ("2", "> ### Final Answer\n> **`2`** boxes of pizza"),
+    ("-5i+6", "w = c + (4 - 2i) = **6 - 5i**"),
+]
+NOT_TOLD = [
+    ("1.25", "sqrt(1 + 0.5625) ≈ 1.3 miles, so **1.3**."),
+    ("1.25", r"So $d = \sqrt{1.5625} \approx 1.3$."),
+    ("1.25", "d = 1.25 ≈ 1.3"),
+    ("2.5", r"\boxed{10/4 \approx 3}"),
+    ("2.4", "Answer: 12/5 = 2.4, so 3 boxes"),
+    ("5", r"\boxed{2x=4+1=5}"),
+    ("5", r"\boxed{x+y=4+2=5}"),
+    ("2", "It takes two thirds."),
+    ("3", "It takes three dozen eggs."),
+    ("3", "So it takes three more than before."),
+    ("2", "The answer is two or three."),
+    (r"\text{Evelyn}", "So the winner beats **Evelyn** easily."),
+    (r"\text{Evelyn}", "The fastest is not **Evelyn**."),
+    ("2", "The set of all possible values is (2, ∞)."),
+    ("(3,4)", "The distance from (0,0) to (3,4) is 5."),
+    ("1", "He is exactly 1¼ miles away."),
+    ("7", "She has 5 apples left.\n(For reference, Tom has 7.)"),
+    ("3", "Boys: 4, girls: 3"),
+    ("10 days", "10 days after February 23 is March 4th."),
+    ("2", "It is `2` or `3`."),
+]
+
+
+@pytest.mark.parametrize(("gold", "response"), TOLD)
+def test_what_a_response_commits_to_is_paid(gold: str, response: str) -> None:
+    assert grade(gold, response, sympy=False).score == 1
+
+
+@pytest.mark.parametrize(("gold", "response"), NOT_TOLD)
+def test_what_a_response_only_mentions_is_not_paid(gold: str, response: str) -> None:
+    assert grade(gold, response, sympy=False).score == 0
+
+
 SAME = [
     ("12", "twelve"),
     ("0.5", r"50\%"),
@@ -64,6 +128,10 @@ SAME = [
     (r"y=\frac{1}{2}x+3", "x-2y+6=0"),
     (r"f^{-1}(x)=\frac{x-1}{2}", r"\frac{x-1}{2}"),
     (r"\frac{\pi}{3}", r"60^\circ"),
+    (r"60^\circ", r"\frac{\pi}{3}\text{ radians}"),
+    (r"\begin{pmatrix}-2\\-4\end{pmatrix}", r"-2\begin{bmatrix}1\\2\end{bmatrix}"),
+    (r"\begin{pmatrix}2\\4\end{pmatrix}", r"-2\cdot\begin{pmatrix}-1\\-2\end{pmatrix}"),
+    (r"3\sqrt{13}", "10.816653826391969"),
     (r"x=\frac{\pi}{4}+k\pi", r"\frac{\pi}{4}+k\pi, k \in \mathbb{Z}"),
     (r"x<1\text{ or }x>2", r"(-\infty,1)\cup(2,\infty)"),
     (r"\mathbb{R}\setminus\{0\}", r"x \ne 0"),
@@ -84,6 +152,9 @@ SAME = [
 ]
 DIFFERENT = [
     ("5 m", "5 s"),
+    (r"90^\circ", r"\frac{\pi}{3}\text{ radians}"),
+    (r"\begin{pmatrix}1\\2\end{pmatrix}", r"2\begin{pmatrix}1\\2\end{pmatrix}"),
+    (r"3\sqrt{13}", "10.816653826391989"),
     ("(1,2)", "[1,2]"),
     ("(1,2)", "(2,1)"),
     (r"\sqrt{10^{200}+1}", "10^{100}"),

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from . import relations
 from .limits import MAX_ITEMS, MAX_PAIRS, Unreadable
-from .operations import Value, is_real
+from .operations import is_real
 from .tree import (
     INFINITY,
     Based,
@@ -28,11 +28,10 @@ from .tree import (
     negative,
 )
 from .units import LETTERS, canonical, compatible, measures
-from .value import NEGATIVE, Evaluator, agree, points
-from .words import counted
+from .value import NEGATIVE, Evaluator, agree, points, rounds_to
+from .words import counted_things, is_plain_noun
 
 _SCALARS = (Num, Sym, Call)
-_LONG = 9  # significant digits that make a rounded decimal as good as the exact value
 _SETS = ("set", "list")
 
 
@@ -210,6 +209,9 @@ class Comparer:
     # --- quantities and words
 
     def _same_quantity(self, a: Quantity, b: Quantity) -> bool:
+        if {a.unit, b.unit} == {"degree", "radian"}:
+            degrees, radians = (a, b) if a.unit == "degree" else (b, a)
+            return self.same(_turned(degrees), radians.value)
         factor = compatible(a.unit, b.unit)
         if factor is None:
             if not (measures(a.unit) and measures(b.unit)) and self.same(a.value, b.value):
@@ -228,8 +230,7 @@ class Comparer:
             value = b.args[0] if len(b.args) == 2 else Call("*", b.args[:-1])
             return self._same_quantity(a, Quantity(value, unit))
         if a.unit == "degree" and isinstance(b, Call) and "pi" in _names(b):
-            turned = Call("/", (Call("*", (a.value, Sym("pi"))), Num(Fraction(180))))
-            return self.same(turned, b)
+            return self.same(_turned(a), b)
         if isinstance(b, Num | Call | Sym):
             return self.same(a.value, b)
         return None
@@ -245,12 +246,12 @@ class Comparer:
         if b == INFINITY:
             return a.words in ("infinity", "infinite", "infinitely many")
         if isinstance(b, Num):
-            return counted(a.words) == b.value
+            said = counted_things(a.words)
+            return said is not None and said[0] == b.value and is_plain_noun(said[1])
         if isinstance(b, Quantity):
-            number, _, noun = a.words.partition(" ")
-            value = counted(number)
-            return value is not None and self.same(
-                Quantity(Num(Fraction(value)), canonical(noun)), b
+            said = counted_things(a.words)
+            return said is not None and self.same(
+                Quantity(Num(Fraction(said[0])), canonical(said[1])), b
             )
         if len(a.words) < 4 and isinstance(b, Call) and (letters := _letters(b)):
             return a.words == letters.lower()
@@ -278,7 +279,7 @@ class Comparer:
 
     def _equal(self, a: Node, b: Node) -> bool:
         left, right = self.evaluator.value(a, -1), self.evaluator.value(b, -1)
-        return agree(left, right) or _rounded(left, b) or _rounded(right, a)
+        return agree(left, right) or rounds_to(left, b) or rounds_to(right, a)
 
     def _identical(self, a: Node, b: Node) -> bool:
         """Equal at the fixed points: wherever both are defined and, below zero, both real."""
@@ -360,21 +361,9 @@ def _letters(node: Node) -> str:
     return ""
 
 
-def _rounded(value: Value, written: Node) -> bool:
-    """Whether ``written`` is a decimal of many digits that rounds (or cuts) ``value`` rightly."""
-    if not isinstance(written, Num) or written.places < 1 or not is_real(value):
-        return False
-    if len(str(abs(int(written.value * 10**written.places)))) < _LONG:
-        return False
-    return (
-        bool(abs(value - written.value) < Fraction(1, 10**written.places))
-        if isinstance(value, Fraction)
-        else bool(abs(value - _as_float(written.value, value)) * 10**written.places < 1)
-    )
-
-
-def _as_float(number: Fraction, like: Value) -> Value:
-    return like.context.mpf(number.numerator) / number.denominator
+def _turned(degrees: Quantity) -> Node:
+    """In radians."""
+    return Call("/", (Call("*", (degrees.value, Sym("pi"))), Num(Fraction(180))))
 
 
 def _below_one(node: Node) -> bool:

@@ -66,6 +66,9 @@ _MARKER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKS = 8  # markers from the end that may have no answer after them
+_CODE = re.compile(r"(?<!`)`([^`\n]{1,60})`(?!`)")  # `2`
+# "w = 2 + 3 = **5**"
+_LAST_BOLD = re.compile(r"=\s*\*\*[^*\n]{1,200}\*\*[.\s]*$")
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _CORRECTION = re.compile(
     r"\b(?:wait|oops|actually|mistake|sorry|recomput\w*|redo\w*|instead|hmm+|forgot|correct(?:ion|ing|ed)|"
@@ -115,6 +118,7 @@ def find(response: str, strict: bool = False) -> Found:
         found = _strict_line(text)
     elif found is None:
         end = text[-MAX_WINDOW:]
+        end = _CODE.sub(r"\1", end) if "`" in end else end
         found = _marker(end) or _whole(end) or _bold(end) or _sentence(end)
     if found is None or not found.answer.strip():
         return found or _NOTHING
@@ -329,7 +333,11 @@ def _whole(text: str) -> Found | None:
     if prose.sentence(text) != text.rstrip(".!。 "):
         return None
     said = prose.without_reason(prose.without_lead(text))
-    if text.endswith("?") or (prose.has_value(text) and not prose.has_value(said)):
+    if (
+        ("**" in said and _LAST_BOLD.search(said))
+        or text.endswith("?")
+        or (prose.has_value(text) and not prose.has_value(said))
+    ):
         return None
     return Found(_bare(said), "whole") if prose.is_bare(said) else None
 

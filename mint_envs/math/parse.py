@@ -32,6 +32,7 @@ from .normal import plain_number
 from .tree import (
     Call,
     Group,
+    Matrix,
     Node,
     Num,
     Relation,
@@ -45,6 +46,7 @@ _SUFFIXES = frozenset(("^", "!", "%", "\\circ", "_"))
 _REGIONS = {"\\cup": "union", "\\cap": "meet", "\\setminus": "minus"}
 _NUMBER_SETS = tuple(map(Sym, ("reals", "integers", "naturals", "rationals", "complexes")))
 _QUANTIFIERS = frozenset(("all", "any", "every"))
+_MATRICES = frozenset(f"\\begin:{name}" for name in ("matrix", "pmatrix", "bmatrix"))
 _ONE = Num(Fraction(1))
 _STARTS = frozenset(
     r"( { | [ \frac \binom \overline \overrightarrow \vec \hat pi infty \lfloor \lceil".split()
@@ -80,6 +82,14 @@ def _places(text: str) -> int:
 def _joined(name: str, parts: list[Node]) -> Node:
     """A sum or product; flat, so that a long one is no deep tree."""
     return parts[0] if len(parts) == 1 else Call(name, tuple(parts))
+
+
+def _scaled(factor: Node, matrix: Node) -> Node:
+    """A number times a matrix; anything else before a matrix is not read."""
+    if not isinstance(matrix, Matrix) or not isinstance(factor, Num | Sym | Call):
+        raise Unreadable("a product with a matrix")
+    rows = (tuple(Call("*", (factor, cell)) for cell in row) for row in matrix.rows)
+    return Matrix(tuple(rows))
 
 
 def _mixed(node: Node, fraction: Fraction) -> Node | None:
@@ -224,6 +234,10 @@ class Parser(Amounts):
                     factors.append(factor if sign == "*" else Call("/", (_ONE, factor)))
             elif self.starts_factor():
                 factors[-1:] = self.juxtaposed(factors[-1])
+            elif self.text in _MATRICES:
+                return _scaled(_joined("*", factors), self.atom())
+            elif len(factors) > 1 and isinstance(factors[-1], Matrix):
+                return _scaled(_joined("*", factors[:-1]), factors[-1])
             else:
                 return _joined("*", factors)
 

@@ -16,10 +16,10 @@ MATH = re.compile(
 NUMBER = re.compile(
     r"(?<![A-Za-z0-9.\\^_{])(?:\d+(?:\s?:\s?\d+)+(?:\s?[ap]\.?m\b\.?)?|\d+\sto\s\d+"
     r"|(?:[-−–+]\s?(?=[$€£¥.\d]))?(?:\\?\$|€|£|¥)?\s?(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
-    r"(?:\s?/\s?\d+|\s\d+/\d+)?(?:\s?\\?%|\s?°)?)(?![A-Za-z]*\d|[π√^])"
+    r"(?:\s?/\s?\d+|\s\d+/\d+|\s?[½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])?(?:\s?\\?%|\s?°)?)(?![A-Za-z]*\d|[π√^])"
 )
 SENTENCE_END = re.compile(
-    r"(?<![.])(?<!\bi)(?<!\be)(?<!i\.e)(?<!e\.g)(?<!approx)[.!?](?!\.)(?=[\s*\"')\]]|$)|[。！？]|\n"
+    r"(?<![.])(?<!\bi)(?<!\be)(?<!i\.e)(?<!e\.g)(?<!approx)(?:[.?]|!(?!(?<=\d!)\)))(?!\.)(?=[\s*\"')\]]|$)|[。！？]|\n"
 )
 COPULA = re.compile(
     r"(?<!\bto )\b(?:is|are|was|were|be|equals?|totals?|gives?|gets?|makes?|has|have|had|leaves?|"
@@ -35,17 +35,19 @@ COPULA = re.compile(
 )
 CONNECTIVE = re.compile(
     r"\b(?:so|therefore|thus|hence|consequently|giving|making|meaning|leaving|which gives|which is|"
-    r"we get|we have|we find|in total)\b,?|所以|因此|故|[,;]\s+|[，；]\s*",
+    r"we get|we have|we find|in total)\b,?|(?<=[a-z]):\s+|所以|因此|故|[,;]\s+|[，；]\s*",
     re.IGNORECASE,
 )
 THEREFORE = re.compile(
-    r"\b(?:so|therefore|thus|hence|altogether|in total)\b|所以|因此|故", re.IGNORECASE
+    r"\b(?:so|therefore|thus|hence|altogether|in total|making|giving)\b|所以|因此|故", re.IGNORECASE
 )
 NAMED = re.compile(  # x = 3, y = 4 and z = 5
     r"(?<![A-Za-z])[A-Za-z]\s?=\s?[^,;=\s]+(?:(?:,?\s(?:and\s)?|,)[A-Za-z]\s?=\s?[^,;=\s]+)+(?=\W*$)"
 )
 REASON = re.compile(
-    r"[,;]?\s+(?:because|since|as|which|who|so|where|given|after|when|whenever|but|per the|by the|"
+    r"[,;]?\s+(?:because|since|as|which|who|so(?![^.\n]{0,200}[\d√π\\])|where|given|when|"
+    r"after(?![^.\n]{0,200}\b(?:is|are|was|were|equals)\b)|"
+    r"whenever|but|per the|by the|"
     r"based on|due to|or so|not|rather than|instead of)\b.*"
     r"|\s+\((?=[A-Za-z]{2,}|≈|π|about).*|[，,](?:因为|由于).*",
     re.DOTALL,
@@ -101,6 +103,7 @@ ALIGNED = re.compile(
 ASIDE = re.compile(
     r"^\W*(?:check|verif|note|alternatively|"
     r"(?:we|one) (?:can|could|may|might)(?: \w+)? (?:check|verify)|"
+    r"for (?:reference|comparison|context|completeness)|"
     r"let me know|hope|double-check|i hope|feel free|验证|检验|注)",
     re.IGNORECASE,
 )

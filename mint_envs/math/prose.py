@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from .endings import ending, in_words
 from .phrases import (
     ALIGNED,
     ASIDE,
@@ -47,10 +48,22 @@ from .phrases import (
     WORKED,
 )
 
+_FIRST_BOLD = re.compile(r"\A[\s>#:]*\*\*(-?\d[\d.,]{0,30}(?:/\d{1,9})?)\*\*(?=[ .,;\n]|$)")
+
+
+_OF_VALUE = re.compile(r"[\d\\$√π∞²³¹⁰⁴-⁹₀-₉①-⑨]")
+_LABELLED = re.compile(r"[A-Za-z]:\s+[-$]?\d")  # "Boys: 4, girls: 3"
+_TOTAL = re.compile(
+    r"\b(?:total|sum|result|profit|difference|left|remaining|combined|altogether)\b[^:]*:[^:]*$",
+    re.IGNORECASE,
+)
+# "Adding $a = 1$ and $b = 2$"
+_LEADS_TO = re.compile(r"(?=[A-Za-z]{4,}\s)[^$]*(?:\$[^$]+\$[^$]*){2}$")
+
 
 def has_value(text: str) -> bool:
     """Whether there is a digit, a formula or the like in ``text``."""
-    return any(c.isdigit() for c in text) or "\\" in text or "$" in text or "√" in text
+    return bool(_OF_VALUE.search(text))
 
 
 def is_sum(text: str) -> bool:
@@ -84,6 +97,8 @@ def is_bare(text: str) -> bool:
     if len(HAN.findall(text)) > 6 or LABEL.match(text) or (end and text[end.end() :].strip(" *_")):
         return False
     long = [word for word in words if word.lower() not in GLUED and len(word) > 2]
+    if ("so" in text and "so" in text.split()) or ("$" in text and _LEADS_TO.match(text)):
+        return False
     return len(long) <= 2 and not re.match(r"[A-Za-z]+\s[A-Za-z]+\s", text)
 
 
@@ -98,6 +113,7 @@ def sentence(text: str) -> str:
 
 def after_marker(text: str) -> str:
     """The answer at the start of ``text``, which follows "the answer is"."""
+    text = _FIRST_BOLD.sub(r"\1", text, count=1)
     text = text.lstrip(" \t*_:：\n#>-" if not re.match(r"\s*-\s*[\d.$\\]", text) else " \t*_:：\n")
     formula = MATH.match(text)
     if formula:
@@ -148,8 +164,12 @@ def stated(said: str) -> str:
 def _stated(said: str) -> str:
     said = SUBORDINATE.sub("", said)
     said = DENIED.sub(" ", said)
+    if ":" in said and len(_LABELLED.findall(said)) > 1 and not _TOTAL.search(said):
+        return ""
     if named := NAMED.search(said[-200:]):
         return named.group()
+    if end := ending(said):
+        return end
     pieces = [said] if _repeats(said) else _from_general_to_special(said)
     answer = _only_value(said) or _computed(said)
     for piece in pieces[1:]:
@@ -297,6 +317,8 @@ def _verdict_word(said: str) -> str:
     """``true`` of "So the statement is true", ``Yes`` of "Yes, they are congruent"."""
     if has_value(said) or NOT.search(said):
         return ""
+    if words := in_words(said):
+        return words
     first = re.match(r"(?:Yes|No|True|False)\b(?=[,.;:!]|$)", said)
     if first:
         return first.group()

@@ -58,7 +58,7 @@ def solved(comparer: Comparer, relation: Relation) -> Node | None:
     sides = list(relation.sides)
     if len(sides) == 2 and is_name(sides[1]) and not is_name(sides[0]):
         sides.reverse()
-    if is_name(sides[0]) or _is_label(sides[0]):
+    if is_name(sides[0]) or _is_label(sides[0]) or _is_worked(sides):
         sides = sides[1:]
     elif not all(map(_is_constant, sides)):
         return None
@@ -67,7 +67,53 @@ def solved(comparer: Comparer, relation: Relation) -> Node | None:
         return sides[-1]
     if any(not comparer.same(exact[-1], side) for side in exact[:-1]):
         return None
+    if relation.operators[-1] == "~" and _needs_no_rounding(comparer, exact[-1]):
+        return sides[-1]
     return exact[-1]
+
+
+def _needs_no_rounding(comparer: Comparer, node: Node) -> bool:
+    """Whether who writes ``node \\approx 1.3`` commits to 1.3: of 1.25, of a computation.
+
+    Beside a root or a fraction in lowest terms a decimal only says how large it is.
+    """
+    if isinstance(node, Quantity):
+        return _needs_no_rounding(comparer, node.value)
+    if isinstance(node, Num):
+        return node.places >= 0
+    if _is_fraction(node):
+        return False
+    try:
+        return isinstance(comparer.evaluator.value(node, -1), Fraction)
+    except Unreadable:
+        return False
+
+
+def _is_fraction(node: Node) -> bool:
+    """``5/16``: of whole numbers, in lowest terms."""
+    if isinstance(node, Call) and node.name == "neg":
+        return _is_fraction(node.args[0])
+    if not (isinstance(node, Call) and node.name == "/"):
+        return False
+    above, below = node.args
+    if not (isinstance(above, Num) and isinstance(below, Num) and below.value):
+        return False
+    ratio = above.value / below.value
+    return ratio.denominator == below.value and ratio.numerator == above.value
+
+
+def _is_worked(sides: Sequence[Node]) -> bool:
+    """``x + y = 8 + 9 = 17``: an expression in several variables, put in, worked out."""
+    head, *steps = sides
+    if len(steps) < 2 or not isinstance(head, Call):
+        return False
+    return len(_variables(head)) > 1 and all(map(_is_constant, steps))
+
+
+def _variables(node: Node) -> set[str]:
+    if isinstance(node, Call):
+        return set().union(*map(_variables, node.args))
+    return {node.name} if isinstance(node, Sym) and is_name(node) else set()
 
 
 def _signed(sides: list[Node], operators: tuple[str, ...]) -> list[tuple[Node, str]]:

@@ -97,4 +97,6 @@ def negative(node: Node) -> Node:
         return Num(-node.value, node.places)
     if isinstance(node, Call) and node.name == "neg":
         return node.args[0]
+    if isinstance(node, Matrix):
+        return Matrix(tuple(tuple(map(negative, row)) for row in node.rows))
     return Call("neg", (node,))

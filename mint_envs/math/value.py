@@ -11,11 +11,23 @@ import zlib
 from fractions import Fraction
 
 from .limits import MAX_WORK, Unreadable
-from .operations import INEXACT, OPERATIONS, Value, checked, context, inexact, is_long, multiply
+from .operations import (
+    INEXACT,
+    OPERATIONS,
+    Value,
+    checked,
+    context,
+    inexact,
+    is_long,
+    is_real,
+    multiply,
+)
 from .tree import Call, Node, Num, Sym
 
 #: Points where some variables are below zero.
 NEGATIVE = range(2, 12)
+_LONG = 9  # significant digits that make a rounded decimal as good as the exact value
+_FLOAT = range(16, 19)  # digits of a number that a computer printed: the last ones may be off
 _MIXED = 4  # the first of the points where some are and some are not
 
 
@@ -118,3 +130,17 @@ def agree(left: Value, right: Value) -> bool:
         return False
     left, right = inexact(left), inexact(right)
     return bool(abs(left - right) <= context().tolerance * max(abs(left), abs(right)))
+
+
+def rounds_to(value: Value, written: Node) -> bool:
+    """Whether ``written`` is a decimal of many digits that rounds (or cuts) ``value`` rightly."""
+    if not isinstance(written, Num) or written.places < 1 or not is_real(value):
+        return False
+    digits = len(str(abs(int(written.value * 10**written.places))))
+    if digits < _LONG:
+        return False
+    if isinstance(value, Fraction):
+        return abs(value - written.value) < Fraction(1, 10**written.places)
+    gap = abs(value - value.context.mpf(written.value.numerator) / written.value.denominator)
+    as_float = digits in _FLOAT and gap < abs(value) * 2**-51
+    return bool(as_float or gap * 10**written.places < 1)

@@ -43,6 +43,10 @@ _UNIT_WORD = "(?:" + "|".join(_SMALL) + ")"
 _BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?: {_UNIT_WORD})?|{_UNIT_WORD})"
 _BELOW_1000 = rf"(?:(?:(?:{_UNIT_WORD} )?hundred)(?: {_BELOW_100})?|{_BELOW_100})"
 _SPELLED = re.compile(rf"(?:(?:{_BELOW_1000} )?(?:million|thousand) ?)*(?:{_BELOW_1000})?")
+_NOUN = re.compile(
+    r"(?!(?:half|halves|thirds?|quarters?|\w+ths?|dozens?|scores?|pairs?|times|squared|cubed|percents?|"
+    r"point|over|of|or|and|to|more|less|fewer|\w+red|\w+llions?|thousands?)$)[a-z]{3,20}"
+)
 _MULTIPLES = {
     "hundred": 100,
     "thousand": 1000,
@@ -140,6 +144,21 @@ def counted(text: str) -> int | None:
             return _chinese(text)
     spelled = " ".join(parts)
     return total + group if _SPELLED.fullmatch(spelled) else None
+
+
+def counted_things(text: str) -> tuple[int, str] | None:
+    """Return (72, "degrees") of ``seventy-two degrees``, (3, "") of ``three``; or None."""
+    parts = text.split()
+    for count in range(min(len(parts), 12), 0, -1):
+        value = counted(" ".join(parts[:count]))
+        if value is not None:
+            return value, " ".join(parts[count:])
+    return None
+
+
+def is_plain_noun(noun: str) -> bool:
+    """Whether ``three <noun>`` is 3 of them, as "thirds", "dozen" and "point two" are not."""
+    return not noun or bool(_NOUN.fullmatch(noun))
 
 
 def _chinese(text: str) -> int | None:
