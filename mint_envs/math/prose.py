@@ -47,6 +47,7 @@ from .phrases import (
     WORD,
     WORKED,
 )
+from .units import is_unit
 
 _FIRST_BOLD = re.compile(r"\A[\s>#:]*\*\*(-?\d[\d.,]{0,30}(?:/\d{1,9})?)\*\*(?=[ .,;\n]|$)")
 
@@ -59,6 +60,10 @@ _TOTAL = re.compile(
 )
 # "Adding $a = 1$ and $b = 2$"
 _LEADS_TO = re.compile(r"(?=[A-Za-z]{4,}\s)[^$]*(?:\$[^$]+\$[^$]*){2}$")
+
+
+#: A word of three letters or more, or a unit that is no word: "in" and "a" are not units here.
+_NEXT_WORD = re.compile(r"\s?([A-Za-z]{3,12}|km|cm|mm|kg|mg|ml|mL|mph|m|g)\b(?![-'’])")
 
 
 def has_value(text: str) -> bool:
@@ -199,8 +204,7 @@ def _formulas(piece: str, formulas: list[re.Match[str]]) -> str:
     """The one formula, with its unit; or several with nothing but "and" between them."""
     said = list(dict.fromkeys(map(inside, formulas)))
     if len(said) == 1:
-        tail = TAIL.match(piece, formulas[-1].end())
-        return said[0] + (tail.group() if tail else "")
+        return said[0] + _tail(piece, formulas[-1].end())
     between = MATH.sub("|", piece.strip().rstrip("。."))
     return (
         ", ".join(said)
@@ -239,8 +243,19 @@ def _computed(said: str) -> str:
 
 
 def _with_tail(piece: str, number: re.Match[str]) -> str:
-    tail = TAIL.match(piece, number.end())
-    return number.group().strip().rstrip(",") + (tail.group() if tail else "")
+    return number.group().strip().rstrip(",") + _tail(piece, number.end())
+
+
+def _tail(piece: str, end: int) -> str:
+    """What belongs to the value that ends at ``end``: the last word, or a unit of measure.
+
+    A noun in the middle of a sentence says what is counted, and is left out; a unit is not, since
+    5 minutes are not 5 hours.
+    """
+    if tail := TAIL.match(piece, end):
+        return tail.group()
+    word = _NEXT_WORD.match(piece, end)
+    return word.group() if word and is_unit(word.group(1)) else ""
 
 
 def _is_list(piece: str) -> bool:
@@ -277,7 +292,8 @@ def _first_value(piece: str) -> str:
         if not BESIDE.search(rest, at, later.start()):
             return ""
         at = later.end()
-    return inside(value) if value.re is MATH else value.group().strip().rstrip(",")
+    said = inside(value) if value.re is MATH else value.group().strip().rstrip(",")
+    return said + _tail(rest, value.end())
 
 
 def _from_general_to_special(said: str) -> list[str]:
