@@ -89,27 +89,7 @@ TOLD = [
     ("2", "> ### Final Answer\n> **`2`** boxes of pizza"),
     ("-5i+6", "w = c + (4 - 2i) = **6 - 5i**"),
 ]
-NOT_def test_second_blind_set_has_no_false_positive_and_few_false_negatives() -> None:
-    wrong = [
-        (row["verdict"], row["id"])
-        for row in rows("math_blind_second.jsonl")
-        if (grade(row["gold"], row["response"], sympy=False).score == 1) != row["verdict"]
-    ]
-    assert [id for verdict, id in wrong if not verdict] == []
-    assert len(wrong) <= 10
-
-
-@pytest.mark.parametrize(
-    "response",
-    ["It takes him 5 minutes to sail back.", "He needs $5$ minutes for it.", "It is 5 km in all."],
-)
-def test_a_unit_in_the_middle_of_a_sentence_is_no_other_unit(response: str) -> None:
-    assert grade(r"5\text{ hours}", response).score == 0.0
-
-
-TOLD = [
-    (r"5\text{ hours}", "It takes him 300 minutes to sail back."),
-    ("60", "It takes 60 minutes for the trip."),
+NOT_TOLD = [
     ("1.25", "sqrt(1 + 0.5625) ≈ 1.3 miles, so **1.3**."),
     ("1.25", r"So $d = \sqrt{1.5625} \approx 1.3$."),
     ("1.25", "d = 1.25 ≈ 1.3"),
