@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 _PREFLIGHT_SECONDS = 3.0
 
@@ -20,6 +19,8 @@ def offline_if_unreachable() -> Iterator[str]:
     By itself the client tries for up to a minute. Yields the name of the host, or ``""`` if it
     answers (or the client was offline already, or goes through a proxy).
     """
+    from urllib.request import getproxies  # slow to import
+
     import huggingface_hub.constants as hub
 
     host = urlsplit(hub.ENDPOINT).hostname or ""

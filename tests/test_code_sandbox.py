@@ -51,16 +51,25 @@ def test_no_attack_is_rewarded_and_every_honest_program_is(tier: str) -> None:
 
 
 def plain_interpreter() -> str | None:
-    """An interpreter that the user nobody may run, of a version that this package takes."""
+    """An interpreter that the user nobody may run, and that finds the package and NumPy."""
     for path in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):
         version = sys.version_info[:2]
-        probe = [path, "-c", f"import sys; sys.exit(sys.version_info[:2] != {version!r})"]
+        code = f"import sys; assert sys.version_info[:2] == {version!r}; import mint_envs"
         try:
-            if subprocess.run(probe, user=65534, capture_output=True, check=False).returncode == 0:
+            done = subprocess.run(
+                [path, "-B", "-c", code], env=others_environment(), user=65534, capture_output=True
+            )
+            if done.returncode == 0:
                 return path
         except OSError:
             continue
     return None
+
+
+def others_environment() -> dict[str, str]:
+    """What a process of another user needs to find this package and NumPy."""
+    paths = os.pathsep.join([str(ROOT), *(p for p in sys.path if "site-packages" in p)])
+    return {"PYTHONPATH": paths, "HOME": "/tmp", "PATH": os.environ["PATH"]}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -69,10 +78,9 @@ def test_the_same_as_an_ordinary_user(tier: str) -> None:
     python = plain_interpreter()
     if python is None or not works(tier):
         pytest.skip("no interpreter that the user nobody may run, or no such tier")
-    paths = os.pathsep.join([str(ROOT), *(p for p in sys.path if "site-packages" in p)])
     done = subprocess.run(
         [python, "-B", str(ROOT / "tests" / "run_code_attacks.py"), tier],
-        env={"PYTHONPATH": paths, "HOME": "/tmp", "PATH": os.environ["PATH"]},
+        env=others_environment(),
         user=65534,
         group=65534,
         extra_groups=[],
@@ -99,10 +107,9 @@ def test_a_user_with_many_threads_can_use_it(tier: str) -> None:
         "    print(s.run('import threading\\ndef f():\\n    t = threading.Thread(target=print)\\n"
         "    t.start(); t.join(); return 5', ['f()']).records[0])\n"
     )
-    paths = os.pathsep.join([str(ROOT), *(p for p in sys.path if "site-packages" in p)])
     done = subprocess.run(
         [python, "-B", "-c", code],
-        env={"PYTHONPATH": paths, "HOME": "/tmp", "PATH": os.environ["PATH"]},
+        env=others_environment(),
         user=65534,
         group=65534,
         extra_groups=[],
