@@ -148,7 +148,7 @@ def online(request: Any, monkeypatch: Any) -> bool:
     import huggingface_hub.constants as hub
 
     monkeypatch.setattr("mint_envs.hub._reachable", lambda host: request.param)
-    monkeypatch.setattr("mint_envs.hub.getproxies", dict)
+    monkeypatch.setattr("urllib.request.getproxies", dict)
     monkeypatch.setattr(hub, "HF_HUB_OFFLINE", False)
     return bool(request.param)
 

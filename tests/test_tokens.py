@@ -376,7 +376,7 @@ def test_a_name_fails_fast_without_a_network(monkeypatch: Any) -> None:
         raise OSError("not in the cache\nmore lines")
 
     monkeypatch.setattr("mint_envs.hub._reachable", lambda host: False)
-    monkeypatch.setattr("mint_envs.hub.getproxies", dict)
+    monkeypatch.setattr("urllib.request.getproxies", dict)
     monkeypatch.setattr(hub, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(AutoTokenizer, "from_pretrained", load)
     with pytest.raises(TokenizerError, match=r"cannot be loaded: \S+ cannot be reached"):
