@@ -295,3 +295,8 @@ def test_cases_keep_their_conditions() -> None:
     assert judge("1", gold)[0] != "equal"
     assert judge("1, 2", gold)[0] != "equal"
     assert judge("n=3k", r"n=3k, \text{ where } k \text{ is an integer}")[0] == "equal"
+
+
+def test_a_choice_beside_a_list_gets_one_verdict_both_ways() -> None:
+    answer = "\\sin\\$\\pi\\\\π"
+    assert judge(answer, "A")[0] == judge("A", answer)[0]

@@ -49,6 +49,8 @@ class Comparer:
             raise Unreadable("too much to compare")
         if a == b:
             return True
+        if _rank(a) > _rank(b):  # one order of the rules, so that verdicts are symmetric
+            a, b = b, a
         for first, second in ((a, b), (b, a)):
             verdict = self._unlike(first, second)
             if verdict is not None:
@@ -299,6 +301,13 @@ class Comparer:
         if compared >= 2:
             self.doubt = ""
         return compared >= 2
+
+
+def _rank(node: Node) -> int:
+    """The place of a kind in the order of ``_unlike``'s rules."""
+    if isinstance(node, Group):
+        return 1 if _is_set(node) else 3 if node.kind == "tuple" else 5
+    return {Relation: 0, Quantity: 2, Text: 4}.get(type(node), 5)
 
 
 def _choices(nodes: Sequence[Node]) -> str:
