@@ -544,7 +544,8 @@ def test_a_service_that_is_full_is_waited_for(service: Service, connect: Any) ->
 def test_waiting_is_said_without_a_flood(
     service: Service, connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A handler of its own: other packages, once imported, may turn logging off for all.
+    # A handler of its own: in a run of all tests the captured log was empty here, and alone it was
+    # not. What changes the logging on the way was not found.
     said: list[str] = []
     handler = logging.Handler()
     monkeypatch.setattr(handler, "emit", lambda record: said.append(record.getMessage()))
