@@ -1,46 +1,47 @@
-"""The command ``mint-envs``."""
+"""The command ``mint-envs``. Its commands are loaded when called, so that it starts fast."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 import click
-from rich.console import Console
+
+from .errors import MintEnvsError
+
+#: Name of a command → one line of help; the command itself is in ``commands/NAME.py``.
+COMMANDS = {
+    "doctor": "Say which sandbox this machine has, and prove it by attacks.",
+}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """A group that knows the names and help of its commands without importing them."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"mint_envs.commands.{name}")
+        found: click.Command = module.command
+        return found
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, context: click.Context) -> object:
+        """A user's mistake is one line that says what to do next, not a traceback."""
+        try:
+            return super().invoke(context)
+        except MintEnvsError as error:
+            click.echo(f"mint-envs: {error}", err=True)
+            sys.exit(2)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="mint-envs")
 def main() -> None:
     """Environments for language models: look at them, try them, check this machine."""
-
-
-@main.command()
-def doctor() -> None:
-    """Say which sandbox this machine has, and prove it by running a handful of attacks.
-
-    Ends with 1 if no sandbox works or an attack gets through.
-
-    \b
-    Example:
-      mint-envs doctor
-    """
-    from .code.sandbox.doctor import examine
-
-    console = Console(highlight=False)
-    signs = {True: "[green]ok  [/]", False: "[red]no  [/]", None: "    "}
-    findings = []
-    for finding in examine():
-        findings.append(finding)
-        console.print(f"{signs[finding.ok]} {finding.name}: ", end="")
-        console.print(finding.text, markup=False)
-    tiers = [finding for finding in findings if finding.name.startswith("tier ")]
-    broken = [finding for finding in findings if ": " in finding.name and finding.ok is False]
-    if not any(finding.ok for finding in tiers):
-        console.print("\nNo sandbox works here: mint/Code-v0 will say SandboxUnavailable.")
-    elif broken:
-        console.print(f"\n{len(broken)} attacks got through: do not run generated code here.")
-    else:
-        best = next(finding for finding in tiers if finding.ok)
-        console.print(f"\nThe default sandbox here is {best.name!r}; every attack was held off.")
-        return
-    sys.exit(1)

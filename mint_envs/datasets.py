@@ -1,4 +1,4 @@
-"""Rows from a JSONL or Parquet file, or from a Hugging Face data set.
+"""Tasks over rows, and rows from a JSONL or Parquet file or a Hugging Face data set.
 
 Nothing here knows what a row means: tasks pick the fields. Every error names the file, and the
 line where there is one.
@@ -10,11 +10,15 @@ import gzip
 import hashlib
 import json
 import zlib
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .errors import DatasetError
+import numpy as np
+
+from .core import Problem, Task
+from .errors import DatasetError, IndexOutOfRange, require
 from .hub import offline_if_unreachable
 
 Row = Mapping[str, Any]
@@ -23,6 +27,55 @@ _FILES = (".jsonl", ".jsonl.gz", ".json", ".parquet")
 
 #: One problem in this many is held out when a set without splits of its own is split.
 HELD_OUT = 10
+
+
+class DatasetTask(Task[Problem]):
+    """A task whose problems are the rows of a data set, or else drawn from the seed.
+
+    Drawn problems are split too: those whose ``key`` a digest picks, one in ten, are the held-out
+    ``split="test"``; the others are ``"train"``, the default; ``"all"`` is both.
+    """
+
+    def __init__(self, rows: Sequence[Problem] | None, split: str | None = None) -> None:
+        """Take the rows, split already; None: problems are drawn, and split here."""
+        require(
+            rows is not None or split in (None, "train", "test", "all"),
+            f"split={split!r}: 'train', 'test' or 'all'",
+        )
+        self.rows, self._split = rows, split
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> Problem:
+        """Draw a problem from the seed, whichever split it belongs to."""
+
+    @abstractmethod
+    def key(self, problem: Problem) -> str:
+        """Return what tells a drawn problem from others: its split hangs on it."""
+
+    def finish(self, problem: Problem) -> Problem | None:
+        """Return a drawn problem made ready, or None to draw another; for work that is dear."""
+        return problem
+
+    @property
+    def size(self) -> int | None:
+        return None if self.rows is None else len(self.rows)
+
+    def sample(self, rng: np.random.Generator) -> Problem:
+        if self.rows is not None:
+            return self.rows[int(rng.integers(len(self.rows)))]
+        while True:
+            problem = self.draw(rng)
+            if self._split != "all" and held_out(self.key(problem)) != (self._split == "test"):
+                continue
+            if (finished := self.finish(problem)) is not None:
+                return finished
+
+    def problem(self, index: int) -> Problem:
+        if self.rows is None:
+            return super().problem(index)
+        if index >= len(self.rows):
+            raise IndexOutOfRange(f"index={index}: the data set has {len(self.rows)} problems")
+        return self.rows[index]
 
 
 def load_rows(source: str, split: str | None = None) -> list[Row]:

@@ -62,6 +62,12 @@ class SandboxUnavailable(MintEnvsError):
     """No sandbox of the wanted kind works here; the message says what is missing."""
 
 
+def require(condition: bool, message: str) -> None:
+    """Raise ``SettingError(message)`` unless ``condition`` holds."""
+    if not condition:
+        raise SettingError(message)
+
+
 def did_you_mean(name: str, valid: Iterable[str]) -> str:
     """Return ``"Did you mean 'x'? Valid: ..."`` for an unknown ``name``."""
     names = sorted(valid)

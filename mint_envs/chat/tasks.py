@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ..core import Message, Prompt, Reward, Task
-from ..datasets import field, held_out, load_rows
-from ..errors import DatasetError, IndexOutOfRange, SettingError, did_you_mean
+from ..core import Message, Prompt, Reward
+from ..datasets import DatasetTask, field, load_rows
+from ..errors import DatasetError, SettingError, did_you_mean, require
 from .asks import ASKS, EASY, draw_asks
 from .compose import candidates
 from .gates import failed_gate
@@ -34,7 +34,7 @@ class ChatProblem:
     answer: str = ""
 
 
-class ChatTask(Task[ChatProblem]):
+class ChatTask(DatasetTask[ChatProblem]):
     """Requests with one to four instructions that can be checked, drawn from the seed.
 
     The reward is the fraction of the instructions that the response follows, times a gate that
@@ -74,10 +74,10 @@ class ChatTask(Task[ChatProblem]):
             str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
         ] = None,
     ) -> None:
-        _require(level in ("full", "easy"), f"level={level!r}: 'full' or 'easy'")
-        _require(1 <= most <= 4, f"most={most} must be from 1 to 4")
-        _require(max_words >= 100, f"max_words={max_words} must be 100 or more")
-        _require(
+        require(level in ("full", "easy"), f"level={level!r}: 'full' or 'easy'")
+        require(1 <= most <= 4, f"most={most} must be from 1 to 4")
+        require(max_words >= 100, f"max_words={max_words} must be 100 or more")
+        require(
             reward in ("instructions", "quickstart-heuristic"),
             f"reward={reward!r}: 'instructions' or 'quickstart-heuristic'",
         )
@@ -85,33 +85,14 @@ class ChatTask(Task[ChatProblem]):
         self._most = 1 if level == "easy" else most
         self._partial_credit, self._max_words = partial_credit, max_words
         self._heuristic = reward == "quickstart-heuristic"
-        self._split = split
-        self._rows = None if dataset is None else _problems(dataset, split)
-        _require(
-            dataset is not None or split in (None, "train", "test", "all"),
-            f"split={split!r}: 'train', 'test' or 'all'",
-        )
+        super().__init__(None if dataset is None else _problems(dataset, split), split)
 
-    @property
-    def size(self) -> int | None:
-        return None if self._rows is None else len(self._rows)
+    def key(self, problem: ChatProblem) -> str:
+        return problem.prompt
 
-    def sample(self, rng: np.random.Generator) -> ChatProblem:
-        if self._rows is not None:
-            return self._rows[int(rng.integers(len(self._rows)))]
-        while True:
-            problem = self._draw(rng)
-            if self._split != "all" and held_out(problem.prompt) != (self._split == "test"):
-                continue
-            if answer := self._composed(problem):
-                return dataclasses.replace(problem, answer=answer)
-
-    def problem(self, index: int) -> ChatProblem:
-        if self._rows is None:
-            return super().problem(index)
-        if index >= len(self._rows):
-            raise IndexOutOfRange(f"index={index}: the data set has {len(self._rows)} problems")
-        return self._rows[index]
+    def finish(self, problem: ChatProblem) -> ChatProblem | None:
+        answer = self._composed(problem)
+        return dataclasses.replace(problem, answer=answer) if answer else None
 
     def prompt(self, problem: ChatProblem) -> Prompt:
         return [Message(role="user", content=problem.prompt)]
@@ -140,7 +121,7 @@ class ChatTask(Task[ChatProblem]):
             return {problem.answer: 1.0, "": 0.0}
         return {problem.answer: 1.0, problem.prompt: 0.0, "": 0.0}
 
-    def _draw(self, rng: np.random.Generator) -> ChatProblem:
+    def draw(self, rng: np.random.Generator) -> ChatProblem:
         topic = TOPICS[int(rng.integers(len(TOPICS)))]
         request = REQUESTS[int(rng.integers(len(REQUESTS)))].format(topic.name)
         count = 0 if self._heuristic else int(rng.integers(1, self._most + 1))
@@ -212,8 +193,3 @@ def _problem(row: Mapping[str, Any], dataset: str, number: int) -> ChatProblem |
     except SettingError as error:
         raise DatasetError(f"{where}: {error}") from error
     return ChatProblem(prompt, prompt, instructions)
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise SettingError(message)

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ..core import Message, Prompt, Reward, Task
-from ..datasets import held_out
-from ..errors import IndexOutOfRange, SettingError
+from ..core import Message, Prompt, Reward
+from ..datasets import DatasetTask
+from ..errors import require
 from .grade import Settings, grade_many
 from .kinds import LEVELS
 from .problems import CodeProblem, generate, passes
@@ -27,7 +27,7 @@ _SHOTS = (
 _FENCES = {"javascript": "js", "cpp": "cpp"}
 
 
-class CodeTask(Task[CodeProblem]):
+class CodeTask(DatasetTask[CodeProblem]):
     """Programs to write, scored by running them.
 
     Without ``dataset`` the problems are drawn from the seed, from kinds of graded difficulty.
@@ -66,10 +66,10 @@ class CodeTask(Task[CodeProblem]):
             str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
         ] = None,
     ) -> None:
-        _require(level in (*LEVELS, "all"), f"level={level!r}: {', '.join(LEVELS)} or all")
-        _require(style in ("completion", "chat"), f"style={style!r}: 'completion' or 'chat'")
-        _require(0 <= shots <= len(_SHOTS), f"shots={shots} must be from 0 to {len(_SHOTS)}")
-        _require(
+        require(level in (*LEVELS, "all"), f"level={level!r}: {', '.join(LEVELS)} or all")
+        require(style in ("completion", "chat"), f"style={style!r}: 'completion' or 'chat'")
+        require(0 <= shots <= len(_SHOTS), f"shots={shots} must be from 0 to {len(_SHOTS)}")
+        require(
             sandbox is None or isinstance(sandbox, str | Sandbox),
             f"sandbox={sandbox!r} must be None, a name or a Sandbox",
         )
@@ -77,43 +77,23 @@ class CodeTask(Task[CodeProblem]):
             bool(partial_credit), sandbox_timeout_s, max_tests_per_problem, language
         )
         self._level, self._style, self._shots = level, style, shots
-        self._sandbox, self._split = sandbox, split
-        self._problems = None if dataset is None else load_problems(dataset, split)
-        if dataset is None:
-            _require(
-                split in (None, "train", "test", "all"),
-                f"split={split!r}: 'train', 'test' or 'all'",
-            )
-            _require(
-                self._settings.language == "python",
-                f"language={language!r} needs dataset=...: the generated problems are Python's",
-            )
+        self._sandbox = sandbox
+        super().__init__(None if dataset is None else load_problems(dataset, split), split)
+        require(
+            dataset is not None or self._settings.language == "python",
+            f"language={language!r} needs dataset=...: the generated problems are Python's",
+        )
 
     @property
     def stop(self) -> Sequence[str]:  # type: ignore[override]
         """A completion ends where the next question would begin."""
         return () if self._style == "chat" else ("\nQ:",)
 
-    @property
-    def size(self) -> int | None:
-        return None if self._problems is None else len(self._problems)
+    def key(self, problem: CodeProblem) -> str:
+        return problem.question
 
-    def sample(self, rng: np.random.Generator) -> CodeProblem:
-        if self._problems is not None:
-            return self._problems[int(rng.integers(len(self._problems)))]
-        while True:
-            problem = generate(rng, self._level)
-            if self._split in (None, "all"):
-                return problem
-            if held_out(problem.question) == (self._split == "test"):
-                return problem
-
-    def problem(self, index: int) -> CodeProblem:
-        if self._problems is None:
-            return super().problem(index)
-        if index >= len(self._problems):
-            raise IndexOutOfRange(f"index={index}: the data set has {len(self._problems)} problems")
-        return self._problems[index]
+    def draw(self, rng: np.random.Generator) -> CodeProblem:
+        return generate(rng, self._level)
 
     def prompt(self, problem: CodeProblem) -> Prompt:
         if self._style == "chat":
@@ -136,7 +116,7 @@ class CodeTask(Task[CodeProblem]):
         return {**found, "": 0.0}
 
     def _worth(self, problem: CodeProblem, program: str) -> float:
-        if self._problems is not None:
+        if self.rows is not None:
             return 0.0
         share = passes(problem, program, self._settings.max_tests_per_problem)
         return share if self._settings.partial_credit else float(share == 1.0)
@@ -169,8 +149,3 @@ def _without_clock(reward: Reward) -> Reward:
     """Leave the measured time out: the same response gives the same info, on any machine."""
     metadata = {key: value for key, value in reward.metadata.items() if key != "cpu_s"}
     return Reward(reward.score, reward.parts, metadata)
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise SettingError(message)

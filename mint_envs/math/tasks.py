@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from ..core import Message, Prompt, Reward, Task
-from ..datasets import held_out
-from ..errors import IndexOutOfRange, SettingError
+from ..core import Message, Prompt, Reward
+from ..datasets import DatasetTask
+from ..errors import require
 from .grade import grade
 from .normal import plain_number
 from .rows import MathProblem, load_problems
@@ -21,7 +21,7 @@ _SHOTS = (("What is 4 + 5?", "9"), ("What is 7 + 8?", "15"), ("What is 36 + 21?"
 _INSTRUCTION = "End with the line 'Answer: ' and the {}."
 
 
-class MathTask(Task[MathProblem]):
+class MathTask(DatasetTask[MathProblem]):
     """Problems with one right answer: a number, or anything that ``mint_envs.math.grade`` reads.
 
     Without ``dataset`` they are drawn from the seed: ``"What is 47 + 25?"``. The default, sums of
@@ -58,53 +58,29 @@ class MathTask(Task[MathProblem]):
         format_credit: Annotated[float, "score of a well-formed wrong answer, 0 to 0.1"] = 0.0,
         set_credit: Annotated[bool, "score the share of several answers that is right"] = False,
     ) -> None:
-        _require(
+        require(
             bool(operators) and set(operators) <= set("+-*"),
             f"operators={operators!r}: any of + - *",
         )
-        _require(1 <= digits <= 9, f"digits={digits} must be from 1 to 9")
-        _require(2 <= terms <= 9, f"terms={terms} must be from 2 to 9")
-        _require(style in ("completion", "chat"), f"style={style!r}: 'completion' or 'chat'")
-        _require(0 <= shots <= len(_SHOTS), f"shots={shots} must be from 0 to {len(_SHOTS)}")
+        require(1 <= digits <= 9, f"digits={digits} must be from 1 to 9")
+        require(2 <= terms <= 9, f"terms={terms} must be from 2 to 9")
+        require(style in ("completion", "chat"), f"style={style!r}: 'completion' or 'chat'")
+        require(0 <= shots <= len(_SHOTS), f"shots={shots} must be from 0 to {len(_SHOTS)}")
         self._operators, self._digits, self._terms = operators, digits, terms
         self._style, self._shots = style, shots
-        self._split = split
-        _require(0 <= format_credit <= 0.1, f"format_credit={format_credit} must be from 0 to 0.1")
+        require(0 <= format_credit <= 0.1, f"format_credit={format_credit} must be from 0 to 0.1")
         self._strict, self._format_credit, self._set_credit = strict, format_credit, set_credit
-        self._rows = (
-            None if dataset is None else load_problems(dataset, split, question_field, answer_field)
-        )
-        if dataset is None:
-            _require(
-                split in (None, "train", "test", "all"),
-                f"split={split!r}: 'train', 'test' or 'all'",
-            )
+        rows = None
+        if dataset is not None:
+            rows = load_problems(dataset, split, question_field, answer_field)
+        super().__init__(rows, split)
 
     @property
     def stop(self) -> Sequence[str]:  # type: ignore[override]
         """A completion ends where the next question would begin."""
         if self._style == "chat":
             return ()
-        return ("\n",) if self._rows is None else ("\nQ:",)
-
-    @property
-    def size(self) -> int | None:
-        return None if self._rows is None else len(self._rows)
-
-    def sample(self, rng: np.random.Generator) -> MathProblem:
-        if self._rows is not None:
-            return self._rows[int(rng.integers(len(self._rows)))]
-        while True:
-            problem = self._draw(rng)
-            if self._split == "all" or held_out(problem.question) == (self._split == "test"):
-                return problem
-
-    def problem(self, index: int) -> MathProblem:
-        if self._rows is None:
-            return super().problem(index)
-        if index >= len(self._rows):
-            raise IndexOutOfRange(f"index={index}: the data set has {len(self._rows)} problems")
-        return self._rows[index]
+        return ("\n",) if self.rows is None else ("\nQ:",)
 
     def prompt(self, problem: MathProblem) -> Prompt:
         if self._style == "chat":
@@ -122,7 +98,7 @@ class MathTask(Task[MathProblem]):
             strict=self._strict,
             format_credit=self._format_credit,
             set_credit=self._set_credit,
-            worked_out=self._rows is None,
+            worked_out=self.rows is None,
         )
 
     def examples(self, problem: MathProblem) -> dict[str, float]:
@@ -132,14 +108,17 @@ class MathTask(Task[MathProblem]):
 
     @cached_property
     def _instruction(self) -> str:
-        plain = all(plain_number(row.answer) is not None for row in self._rows or ())
+        plain = all(plain_number(row.answer) is not None for row in self.rows or ())
         return _INSTRUCTION.format("number" if plain else "answer")
 
     @cached_property
     def _fewshot(self) -> str:
         return "".join(f"Q: {q}\nA: {a}\n\n" for q, a in _SHOTS[: self._shots])
 
-    def _draw(self, rng: np.random.Generator) -> MathProblem:
+    def key(self, problem: MathProblem) -> str:
+        return problem.question
+
+    def draw(self, rng: np.random.Generator) -> MathProblem:
         numbers = rng.integers(0, 10**self._digits, self._terms)
         signs = [self._operators[i] for i in rng.integers(0, len(self._operators), self._terms - 1)]
         text = str(numbers[0])
@@ -160,8 +139,3 @@ def evaluate(expression: str) -> int:
             product *= int(factor)
         total += sign * product
     return total
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise SettingError(message)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from ..core import Episode, Message, Prompt, Reward, Task
-from ..errors import SettingError
+from ..errors import require
 from .calls import Call, parse_calls
 from .families import FAMILIES, Request, Step
 from .schemas import ToolTable
@@ -70,10 +70,10 @@ class ToolUseTask(Task[ToolUseProblem]):
         partial_credit: Annotated[bool, "pay for a part of the wanted change"] = True,
     ) -> None:
         valid = ("all", *sorted(TOOLKITS))
-        _require(toolkit in valid, f"toolkit={toolkit!r}: one of {', '.join(valid)}")
-        _require(1 <= max_calls <= 4, f"max_calls={max_calls} must be from 1 to 4")
-        _require(2 <= max_turns <= 100, f"max_turns={max_turns} must be from 2 to 100")
-        _require(
+        require(toolkit in valid, f"toolkit={toolkit!r}: one of {', '.join(valid)}")
+        require(1 <= max_calls <= 4, f"max_calls={max_calls} must be from 1 to 4")
+        require(2 <= max_turns <= 100, f"max_turns={max_turns} must be from 2 to 100")
+        require(
             4 <= max_tool_calls <= 1000, f"max_tool_calls={max_tool_calls} must be from 4 to 1000"
         )
         self._about = tuple(sorted(FAMILIES)) if toolkit == "all" else (toolkit,)
@@ -222,8 +222,3 @@ def _preamble(toolkits: tuple[str, ...]) -> str:
 @lru_cache(maxsize=16)
 def _table(toolkits: tuple[str, ...]) -> ToolTable:
     return ToolTable([schema for name in toolkits for schema in TOOLKITS[name].schemas()])
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise SettingError(message)
