@@ -26,6 +26,7 @@ from mint_envs.math import grade
 from mint_envs.math.grade import _read, judge
 
 _DATA = Path(__file__).parent / "data"
+_SIGNS = list(" \t\n,.;:!?$_*-+=<>()[]{}|\\/'\"^%&#`0123456789abxyzAB½√²−年答选是，。")
 _FRAMES = ("{}", "\\boxed{{{}}}", "so the answer is {}.", "#### {}", "<answer>{}</answer>", "${}$")
 Pair = tuple[str, str]
 
@@ -62,13 +63,21 @@ def changed(rng: random.Random, known: list[str]) -> Pair:
 def repeated(rng: random.Random, known: list[str]) -> Pair:
     """Pieces repeated: what grows faster than its text shows here."""
     length = int(10 ** rng.uniform(1, 5.7))
-    unit = pieces(rng, 3) or "("
+    unit = _unit(rng)
     body = unit * (length // len(unit) + 1)
     if rng.random() < 0.5:
-        closing = pieces(rng, 3) or ")"
+        closing = _unit(rng)
         body += rng.choice(("", "5", "x")) + closing * (length // len(closing) + 1)
     gold = body[: rng.randint(1, 2100)] if rng.random() < 0.5 else rng.choice(known)
+    body = pieces(rng, 4) + body + pieces(rng, 2) if rng.random() < 0.5 else body
     return gold, rng.choice(_FRAMES).format(body)
+
+
+def _unit(rng: random.Random) -> str:
+    """Something to repeat: a few signs, which is what patterns choke on, or a few pieces."""
+    if rng.random() < 0.6:
+        return "".join(rng.choices(_SIGNS, k=rng.randint(1, 3)))
+    return pieces(rng, 3) or "("
 
 
 def unicode(rng: random.Random, known: list[str]) -> Pair:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from test_math_properties import MOST_CPU_S, cpu_seconds
 
 from mint_envs.math import grade
 
@@ -42,6 +43,14 @@ HOSTILE = {
     "tag": "<answer>" + "5 is " * (LONG // 5),
     "matrix": box(r"\begin{pmatrix}" + r"1 & 1 \\ " * 500 + r"\end{pmatrix}"),
     "code": r"\boxed{__import__('os').system('true')}",
+    # Patterns that backtracked: the first for ever, the next for a second and more.
+    "price": box("$5" + " a" * 40 + "!"),
+    "price in signs": "${}$" + "$,A" + "A" * 60 + "\x00",
+    "answer to": "answer\vto\nh" + "_" * 1900 + "$",
+    "answer to stars": "answer to answer to answer to" + " *" * 9000 + "x",
+    "next question": "answer is 5\nQ" + "\t" * LONG + "Q:",
+    "reasons": "The total is 5" + " " * 900 + "x",
+    "worked": "x " * 450 + "< 5",
     "input": r"\boxed{\input{/etc/passwd}}",
 }
 
@@ -51,6 +60,7 @@ def test_hostile_text_earns_nothing(name: str) -> None:
     reward = grade("4", HOSTILE[name], sympy=False)
     assert reward.score == 0
     assert not reward.metadata["reason"].startswith("internal"), reward.metadata["reason"]
+    assert cpu_seconds("4", HOSTILE[name]) < MOST_CPU_S
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -58,6 +68,7 @@ def test_hostile_gold_answers_too(name: str) -> None:
     reward = grade(HOSTILE[name], r"\boxed{4}", sympy=False)
     assert reward.score == 0
     assert not reward.metadata["reason"].startswith("internal"), reward.metadata["reason"]
+    assert cpu_seconds(HOSTILE[name], r"\boxed{4}") < MOST_CPU_S
 
 
 def test_large_sets_are_compared_within_the_limits() -> None:

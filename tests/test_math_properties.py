@@ -88,6 +88,21 @@ def test_any_nesting_gets_a_reward(bracket: str, depth: int) -> None:
     check("5", "\\boxed{" + "\\frac{1}{" * depth + "5" + "}" * depth + "}")
 
 
+WORDS = ("", "answer to h", "\nQ", "$5", "because", "x = ", "option", "5 or", "\\text{answer", "is")
+
+
+@given(
+    st.sampled_from(WORDS), st.text("\t _*,.$aA=:;-\\(0'", min_size=1, max_size=3),
+    st.sampled_from((30, 300, 1_900, 19_000, 200_000)), st.sampled_from(("", "!", "5", "$", ":")),
+)  # fmt: skip
+def test_no_pattern_chokes_on_a_repetition(word: str, unit: str, length: int, end: str) -> None:
+    text = word + unit * (length // len(unit)) + end
+    check("5", text)
+    check("5", f"\\boxed{{{text}}}")
+    check("5", f"The answer is {text}.")
+    check(text[:2000], f"$ {text}")
+
+
 @given(SOUP.filter(lambda text: text.strip()))
 def test_a_gold_answer_grades_itself_1_or_is_no_answer(gold: str) -> None:
     verdict, _, reason = judge(gold, gold)

@@ -36,7 +36,7 @@ _HEAD = re.compile(rf"(?:\s|{_TOKENS}|<\|[a-z_]{{1,30}}\|>|assistant\s*\n)+")
 _RUNS = re.compile(r"[ \t]{3,}")
 _CALCULATOR = re.compile(r"<<[^<>\n]{1,200}>>")  # GSM8K's notes: "9 * 2 = <<9*2=18>>18"
 _NEXT_QUESTION = re.compile(
-    r"\n[ \t]*(?:Question|Q|Problem|Human|User|问题|题目)\s*\d{0,3}\s*[:：]"
+    r"\n[ \t]*(?:Question|Q|Problem|Human|User|问题|题目)\s*+\d{0,3}+\s*+[:：]"
 )
 _BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])\s*(\{)?|\\.|[{}]", re.DOTALL)
 _BOXES = ("\\boxed", "\\fbox")
@@ -53,10 +53,11 @@ _STRICT_LINE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKER = re.compile(
-    r"(?:\banswers?\b(?:\s+(?:to|for)\s[^\n.:$]{1,60}?)?[ \t*_]*"
+    r"(?:\banswers?\b(?:\s+(?:to|for)\s[^\n.:$]{1,60}?)?[ \t*_]{0,20}+"
     r"(?:\b(?:is|are|was|would be|should be|must be|will be|comes out to|equals)\b(?!\s+not\b)"
     r"[ \t*_:：]*"
-    r"(?:therefore|thus|then|simply|just|now|equal to)?|[:：=]|(?=\s*[*_]*[ \t]*\n))"
+    r"(?:therefore|thus|then|simply|just|now|equal to)?|[:：=]"
+    r"|(?=\s{0,20}[*_]{0,20}+[ \t]{0,20}+\n))"
     r"|^[ \t*_]*(?:A|Ans|Result|Solution set)[ \t*_]*[:：]"
     r"|\b(?:correct|right|best)\s+(?:choice|option)\s+is\b|\bchoice is\b|\boption is\b"
     r"|\b(?:choose|pick|select|go with)\b(?=\s+(?:option|choice|answer)?\s*\(?[A-J]\b)"
@@ -84,7 +85,7 @@ _UNSURE = re.compile(
     re.IGNORECASE,
 )
 _OR_ELSE = re.compile(
-    r"[^\d\n.]{0,30}\bor\s+(?:maybe|possibly|perhaps|it (?:could|might|may) be|else)?\s*"
+    r"[^\d\n.]{0,30}\bor\s++(?:maybe|possibly|perhaps|it (?:could|might|may) be|else)?\s*+"
     r"(-?\\?[$\d][^\s,;]{0,40})",
     re.IGNORECASE,
 )

@@ -89,12 +89,14 @@ _DELIMITERS = re.compile(r"(?<!\\)\\[()\[\]](?![0-9.]*(?:pt|em|ex)\])|\$\$")
 _NAMES = re.compile(r"\\([dtcx])(frac|binom)(?![A-Za-z])")
 _WRAPPED = re.compile(r"\\f?boxed\s*\{(.*)\}", re.DOTALL)
 _ARROW = re.compile(r"\\(?:implies|Longrightarrow|Rightarrow|therefore)(?![A-Za-z])|⇒|=>")
-_CURRENCY = re.compile(r"^(-?)\s*\$\s*(-?[\d.,]+(?:\s?[A-Za-z]+)*)$")
+_CURRENCY = re.compile(r"^(-?)\s*+\$\s*+(-?[\d.,]++(?:\s?[A-Za-z]++)*+)$")
 _CHOOSE = re.compile(
     r"(?:\{\})?_\{?(\d{1,4})\}?C_\{?(\d{1,4})\}?|(?<![A-Za-z])C_\{?(\d{1,4})\}?\^\{?(\d{1,4})\}?"
 )
 _PRICED = re.compile(r"\\text\{\s*\\?\$\s*\}|(?<![A-Za-z])US\s?\\?\$")
-_LEAD = re.compile(r"^\s*\\text\w*\{\s*(?:the )?(?:final )?answer(?: is)?\s*:?\s*\}", re.IGNORECASE)
+_LEAD = re.compile(
+    r"^\s*\\text\w*\{\s*+(?:the )?(?:final )?answer(?: is)?\s*+:?\s*+\}", re.IGNORECASE
+)
 _ENDLESS = re.compile(r"(-?\d*\.\d*?)(\d{1,3}?)\2{2,}(?:\d{0,2})\s*(?:\.{2,}|\\[lc]?dots)")
 _APPROXIMATELY = re.compile(r"^\s*(?:\\approx|\\sim(?![A-Za-z])|≈|∴|=)\s*")
 _SPOKEN_SIGN = re.compile(r"^(?:minus|negative)\s+(?=[\d.])", re.IGNORECASE)

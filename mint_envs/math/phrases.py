@@ -45,18 +45,18 @@ NAMED = re.compile(  # x = 3, y = 4 and z = 5
     r"(?<![A-Za-z])[A-Za-z]\s?=\s?[^,;=\s]+(?:(?:,?\s(?:and\s)?|,)[A-Za-z]\s?=\s?[^,;=\s]+)+(?=\W*$)"
 )
 REASON = re.compile(
-    r"[,;]?\s+(?:because|since|as|which|who|so(?![^.\n]{0,200}[\d√π\\])|where|given|when|"
+    r"[,;]?\s++(?:because|since|as|which|who|so(?![^.\n]{0,200}[\d√π\\])|where|given|when|"
     r"after(?![^.\n]{0,200}\b(?:is|are|was|were|equals)\b)|"
     r"whenever|but|per the|by the|"
     r"based on|due to|or so|not|rather than|instead of)\b.*"
-    r"|\s+\((?=[A-Za-z]{2,}|≈|π|about).*|[，,](?:因为|由于).*",
+    r"|\s++\((?=[A-Za-z]{2,}|≈|π|about).*|[，,](?:因为|由于).*",
     re.DOTALL,
 )
 SUBORDINATE = re.compile(
-    r"[,;]\s*(?:(?:where|when|attained|achieved|occurring|reached|with equality|for all)\b"
-    r"|(?:at|for|if|with)\s+[$\\(]*[a-z]\s*[=<>≤≥\\]).*"
+    r"[,;]\s*+(?:(?:where|when|attained|achieved|occurring|reached|with equality|for all)\b"
+    r"|(?:at|for|if|with)\s++[$\\(]*[a-z]\s*+[=<>≤≥\\]).*"
     r"|,?\s(?:not|rather than|instead of)\s(?=\S+[.!]?$).*"
-    r"|\s+\((?=[A-Za-z]{2,}|≈|π|about).*|[，,]\s*(?:此时|其中|当).*",
+    r"|\s++\((?=[A-Za-z]{2,}|≈|π|about).*|[，,]\s*+(?:此时|其中|当).*",
     re.DOTALL,
 )
 DENIED = re.compile(  # and the value that is denied
@@ -71,7 +71,7 @@ HAN = re.compile(r"[\u4e00-\u9fff]")
 COMMAND = re.compile(r"\\[A-Za-z]+(?:\{[A-Za-z0-9 ]*\})?")
 END = r"((?:\\[A-Za-z]+|[^=A-Za-z\\<>]|\\[^A-Za-z])+)"  # of a formula, without variables
 CHAIN = re.compile(rf"(?:[^=<>]+=){{2,}}{END}")
-WORKED = re.compile(rf"[^=<>]+[^=<>\s][^=<>]+=\s*{END}")
+WORKED = re.compile(rf"[^=<>]\s*+[^=<>\s][^=<>]++=\s*+{END}")
 EQUATION = re.compile(
     r"\b(?:equation|line|circle|curve|plane|parabola|relation|form)\b|方程", re.IGNORECASE
 )
@@ -81,24 +81,24 @@ LEAD = re.compile(
     r"|[:：=*_#\s≈~>∴](?!\.\d)|-(?![\d.$\\(]))+",
     re.IGNORECASE,
 )
-MORE = re.compile(r"\s*(?:,|and|or|和|或|;)\s*(?:and|or)?\s*(?=[-$\\\d(])")
-LIST = re.compile(r"\s*(?:,\s*(?:and|or)?|and|or|和|或|、)\s*")
+MORE = re.compile(r"\s*+(?:,|and|or|和|或|;)\s*+(?:and|or)?\s*+(?=[-$\\\d(])")
+LIST = re.compile(r"\s*+(?:,\s*+(?:and|or)?|and|or|和|或|、)\s*+")
 TAIL = re.compile(
-    r"\s*(?:\\?%|°|(?:percent|degrees?)\b|[A-Za-z]{1,12}(?:/[a-z]+|\^?[23²³])?(?=[.,;!?]?\s*$)"
+    r"\s*+(?:\\?%|°|(?:percent|degrees?)\b|[A-Za-z]{1,12}(?:/[a-z]+|\^?[23²³])?(?=[.,;!?]?\s*$)"
     r"|[\u4e00-\u9fff]{1,4}(?=[。，]?\s*$))"
 )
 BESIDE = re.compile(
     r"\b(?:to|for|in|of|over|per|from|after|with|by|at|on|within|during|every|each|the|than|when)\b|/"
 )
 ENUMERATOR = re.compile(
-    r"^\s*[-*•]*\s*(?:\d{1,2}[.)](?=\s)|\*{0,2}step\s+\d+\W{0,4})\s*", re.IGNORECASE
+    r"^\s*+[-*•]*\s*+(?:\d{1,2}[.)](?=\s)|\*{0,2}step\s+\d+\W{0,4})\s*", re.IGNORECASE
 )
 VERDICT_WORD = re.compile(
     r"(?:yes|no|true|false|even|odd|neither|both|none|impossible|infinite|convergent|divergent|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|[A-Z][a-z]+)",
 )
 ALIGNED = re.compile(
-    r"=\s*([^=&]{1,200}?)[.,\s]*\\end\{(?:align|aligned|gather|split|eqnarray)\*?\}\s*(?:\\\]|\$\$)?\W*$"
+    r"=\s*+([^=&]{1,200}?)[.,\s]*\\end\{(?:align|aligned|gather|split|eqnarray)\*?\}\s*(?:\\\]|\$\$)?\W*$"
 )
 ASIDE = re.compile(
     r"^\W*(?:check|verif|note|alternatively|"

@@ -8,11 +8,11 @@ from .tree import Text
 
 _UNWRAP = re.compile(r"\\(?:text\w*|mathrm|mathbf|mbox|hbox|operatorname|emph)\s*\{([^{}]*)\}")
 _CHOICE = re.compile(
-    r"(?:(?:option|choice|answer|选项?|选择)\s*:?\s*)?"
+    r"(?:(?:option|choice|answer|选项?|选择)\s*+:?\s*+)?"
     r"(?:\(([A-Z]|[a-e](?=\)$))\)|([A-Z])\s*[.:)]|([A-Z]))(?:$|(?<=[.:)])\s+(?![-+*/^=<>\\,;&]|(?:and|or)\b)\S.*)",
     re.DOTALL,
 )
-_NAMED_CHOICE = re.compile(r"(?:option|choice|选项?|选择)\s*:?\s*\(?([A-Za-z])\)?", re.IGNORECASE)
+_NAMED_CHOICE = re.compile(r"(?:option|choice|选项?|选择)\s*+:?\s*+\(?([A-Za-z])\)?", re.IGNORECASE)
 _TIME = re.compile(
     r"(\d{1,2})(?:\s*:\s*(\d\d))?(?:\s*:\s*(\d\d))?\s*([ap])\.?\s?m\.?", re.IGNORECASE
 )
