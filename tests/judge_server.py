@@ -76,6 +76,7 @@ def judge_server(
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: JudgeServer
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -173,7 +173,7 @@ def test_many_scorings_lose_none(tmp_path: Path) -> None:
 
     HYPOTHESIS_PROFILE=long makes it ten thousand.
     """
-    number = 10_000 if LONG_FORM else 300
+    number = 10_000 if LONG_FORM else 200
     pairs = problems(number)
     with judge_server(rule, many_faults) as server:
         judged = task(server, tmp_path, judge_concurrency=16, judge_timeout_s=3.0)
@@ -203,7 +203,7 @@ def test_many_scorings_lose_none(tmp_path: Path) -> None:
     assert [reward.score for reward in again] == [reward.score for reward in scored[0][:number]]
     assert server.peak <= 16
     assert server.strays == []
-    assert len(server.faults) > len(QUICK) * 0.9
+    assert len(server.faults) > len(QUICK) * 0.8
 
 
 def test_the_bound_on_requests_is_reached_and_kept() -> None:

@@ -7,6 +7,7 @@ A folder that cannot be written to costs the memory of verdicts, never a verdict
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import re
@@ -72,6 +73,8 @@ class Verdicts:
             scratch.replace(path)
         except OSError as error:
             self._say(error)
+            with contextlib.suppress(OSError):
+                scratch.unlink()
 
     def _path(self, key: str) -> Path:
         assert self.folder is not None
