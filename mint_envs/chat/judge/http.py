@@ -66,6 +66,11 @@ class _KeyFilter(logging.Filter):
         return True
 
 
+def _hide_key(variable: str) -> None:
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_KeyFilter(variable))
+
+
 class _Passing(Exception):
     """A fault that may pass; ``wait_s`` is how long the server wants to be left alone."""
 
@@ -118,8 +123,7 @@ class HTTPJudge:
         self._random = random.Random()  # for pauses; the global one is the user's
         self._warned = False
         read_key(endpoint.key_env)
-        for logger in _LOGGERS:
-            logging.getLogger(logger).addFilter(_KeyFilter(endpoint.key_env))
+        shared(_hide_key, endpoint.key_env)
 
     @property
     def name(self) -> str:
@@ -174,7 +178,7 @@ class HTTPJudge:
         return text
 
     def _pause(self, state: RetryCallState) -> float:
-        doubled = self.endpoint.backoff_s * 2.0 ** (state.attempt_number - 1)
+        doubled: float = self.endpoint.backoff_s * 2.0 ** (state.attempt_number - 1)
         jitter = 1.0 + self._random.random() / 2
         wait_s = float(state.outcome.exception().wait_s)
         return max(min(doubled, _LONGEST_PAUSE_S) * jitter, wait_s)
