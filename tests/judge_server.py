@@ -230,6 +230,8 @@ FAULTS: dict[str, Callable[[_Handler, str], None]] = {
     "a list": _body(lambda fence: b"[0]"),
     "no choices": _body(lambda fence: b'{"choices": []}'),
     "an error": _body(lambda fence: b'{"error": {"message": "overloaded"}}'),
+    "cut short": _body(lambda fence: b'{"choices": [{"finish_reason": "length", "message": '
+                       b'{"content": "<think>Hm, this is bad, "}}]}'),
     "no content": _said(lambda fence: None),
     "content in parts": _said(lambda fence: [{"type": "text", "text": _bad(fence)}]),
     "words": _said(lambda fence: "The answer is bad."),

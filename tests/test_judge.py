@@ -268,6 +268,15 @@ def test_an_object_keeps_nothing_unless_told_where() -> None:
         assert task.score(PLAIN, "The Nile.").score == float(verdict == "good")
 
 
+def test_verdicts_of_a_service_are_kept_in_the_users_cache_by_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
+    task = ChatTask(judge="http://localhost:9/v1", judge_model="m")
+    assert task._judge is not None
+    assert task._judge.panel().verdicts.folder == tmp_path / "mint-envs" / "judge"
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"null", b"[]", b"\xff\xfe", b'{"key": "x", "verdict": "good"}', b"[" * 100_000,
@@ -491,7 +500,7 @@ URL = "http://localhost:9/v1"
         ({"judge": URL, "judge_model": "m", "judge_timeout_s": 0.0}, "judge_timeout_s=0.0"),
         ({"judge": URL, "judge_model": "m", "judge_options": {"n": 2}}, "may not set 'n'"),
         ({"judge": URL, "judge_model": "m", "judge_options": {"a": {1}}}, "no JSON object"),
-        ({"judge": URL, "judge_model": "m", "reward": "quickstart-heuristic"}, "two rewards"),
+        ({"judge": ScriptedJudge(by_length), "reward": "quickstart-heuristic"}, "two rewards"),
     ],
 )
 def test_settings_out_of_range(settings: dict[str, Any], message: str) -> None:

@@ -34,7 +34,7 @@ def rule(data: Any) -> str:
 
 
 def endpoint(server: JudgeServer, **settings: Any) -> Endpoint:
-    quick = {"concurrency": 8, "retries": 4, "timeout_s": 0.4, "backoff_s": 0.005}
+    quick = {"concurrency": 8, "retries": 4, "timeout_s": 9.0, "backoff_s": 0.005}
     return Endpoint(server.url, "tests/model", KEY_ENV, **{**quick, **settings})
 
 
@@ -56,11 +56,9 @@ def problems(number: int) -> list[tuple[ChatProblem, str]]:
 
 
 def task(server: JudgeServer, cache: Path | str, **settings: Any) -> ChatTask:
-    quick = {"judge_retries": 3, "judge_timeout_s": 0.4, "judge_choices": ", ".join(CHOICES)}
-    return ChatTask(
-        judge=server.url, judge_model="tests/model", judge_cache=str(cache),
-        **{**quick, **settings},
-    )  # fmt: skip
+    quick = {"judge_retries": 3, "judge_timeout_s": 9.0, "judge_choices": ", ".join(CHOICES)}
+    where = {"judge": server.url, "judge_model": "tests/model", "judge_cache": str(cache)}
+    return ChatTask(**{**quick, **where, **settings})
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +104,7 @@ def test_what_asking_again_does_not_help_is_asked_once(status: int, tmp_path: Pa
     assert reward.score is None
     assert str(status) in reward.metadata["error"]
     assert sum(server.requests.values()) == 1
-    if status == 401:
+    if status == 401:  # say what to do
         assert KEY_ENV in reward.metadata["error"]
 
 
@@ -124,6 +122,19 @@ def test_a_service_that_is_not_there_is_unmeasured(tmp_path: Path) -> None:
     *_, info = env.step(list(answer.encode()))
     assert not info["scored"]
     assert info["metadata"]["error"] == "the connection failed (ConnectError)"
+
+
+def test_an_answer_that_was_cut_says_what_to_do(tmp_path: Path) -> None:
+    with judge_server(rule, lambda fence: ("cut short", "always")) as server:
+        (reward,) = task(server, tmp_path, judge_retries=0).score_batch(problems(1))
+    assert "raise max_tokens by judge_options" in reward.metadata["error"]
+
+
+def test_the_whole_address_will_do(tmp_path: Path) -> None:
+    with judge_server(rule) as server:
+        url = f"{server.url}/chat/completions/"
+        assert task(server, tmp_path, judge=url).score_batch(problems(1))[0].measured
+    assert server.strays == []
 
 
 def test_retry_after_is_waited_out() -> None:
@@ -209,7 +220,7 @@ def test_many_scorings_lose_none(tmp_path: Path) -> None:
 def test_the_bound_on_requests_is_reached_and_kept() -> None:
     """Whatever number of threads and tasks ask."""
     with judge_server(rule, pause_s=0.03) as server:
-        made = [task(server, "off", judge_concurrency=5, judge_timeout_s=9.0) for _ in range(4)]
+        made = [task(server, "off", judge_concurrency=5) for _ in range(4)]
         threads = [
             threading.Thread(target=one.score_batch, args=(problems(90)[20 * i : 20 * i + 20],))
             for i, one in enumerate(made)
@@ -225,7 +236,7 @@ def test_the_bound_on_requests_is_reached_and_kept() -> None:
 def test_equal_requests_in_flight_are_made_once() -> None:
     """With no cache at all."""
     with judge_server(rule, pause_s=0.3) as server:
-        judged = task(server, "off", judge_timeout_s=9.0)
+        judged = task(server, "off")
         threads = [threading.Thread(target=judged.score_batch, args=(problems(3),))
                    for _ in range(6)]  # fmt: skip
         for thread in threads:
@@ -258,7 +269,7 @@ def test_other_processes_find_the_verdicts(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_asks_for_itself(tmp_path: Path) -> None:
     with judge_server(rule) as server:
-        judged = task(server, tmp_path, judge_timeout_s=9.0)
+        judged = task(server, tmp_path)
         judged.score_batch(problems(2))
         child = os.fork()
         if child == 0:

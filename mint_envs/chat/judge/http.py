@@ -47,6 +47,8 @@ _HINTS = {
 }
 #: Where the HTTP client logs.
 _LOGGERS = ("httpx", "httpcore.connection", "httpcore.http11", "httpcore.proxy")
+_NO_VERDICT = "its answer is not the JSON object that it was asked for"
+_CUT = "its answer was cut off: raise max_tokens by judge_options (thinking counts too)"
 #: What goes into a request beside the model and the messages; judge_options adds and replaces.
 _OPTIONS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 1024}
 
@@ -193,9 +195,9 @@ class HTTPJudge:
             raise _Passing(f"no answer within {limit:g} s") from None
         except (httpx.HTTPError, httpx.StreamError, OSError) as error:
             raise _Passing(f"the connection failed ({type(error).__name__})") from None
-        text = _content(body)
+        text, cut = _content(body)
         if question.read(text) is None:
-            raise _Passing("its answer is not the JSON object that it was asked for")
+            raise _Passing(_CUT if cut else _NO_VERDICT)
         return text
 
     async def _post(self, client: Any, question: Question) -> bytes:
@@ -258,15 +260,16 @@ def read_key(variable: str) -> str:
     return key
 
 
-def _content(body: bytes) -> str:
-    """Return the text of a chat completion."""
+def _content(body: bytes) -> tuple[str, bool]:
+    """Return the text of a chat completion, and whether it was cut off."""
     try:
-        text = json.loads(body)["choices"][0]["message"]["content"]
-    except (ValueError, RecursionError, LookupError, TypeError):
+        choice = json.loads(body)["choices"][0]
+        text, why = choice["message"]["content"], choice.get("finish_reason")
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         raise _Passing("what it sent is no chat completion") from None
     if not isinstance(text, str):
         raise _Passing("its answer holds no text")
-    return text
+    return text, why == "length"
 
 
 def _retry_after(value: str) -> float:

@@ -104,7 +104,7 @@ class JudgeSettings:
 
         return http_judge(
             Endpoint(
-                self.judge.rstrip("/"),
+                self.judge.rstrip("/").removesuffix("/chat/completions"),
                 str(self.model),
                 self.key_env,
                 int(self.concurrency),
