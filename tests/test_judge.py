@@ -21,7 +21,7 @@ import mint_envs
 from mint_envs.chat import Answer, ChatProblem, ChatTask, Judge, Question, ScriptedJudge
 from mint_envs.chat.gates import is_blank
 from mint_envs.chat.judge.question import quoted, read_fenced
-from mint_envs.errors import DatasetError, SettingError
+from mint_envs.errors import ContractError, DatasetError, SettingError
 from mint_envs.testing import check_env, check_task
 
 CHOICES = ("bad", "fair", "good")
@@ -446,6 +446,44 @@ def test_who_is_deterministic() -> None:
     assert pairwise(longer).nondeterministic
     assert ChatTask(judge="http://localhost:9/v1", judge_model="m", **here).nondeterministic
     assert not ChatTask.nondeterministic
+
+
+class Counting(mint_envs.Task[str]):
+    """With ``live`` its rewards carry a number of their own, and it says so."""
+
+    def __init__(self, live: bool = False, honest: bool = True) -> None:
+        self.nondeterministic = live and honest
+        self.live, self.count = live, 0
+
+    def sample(self, rng: np.random.Generator) -> str:
+        return str(rng.integers(1000))
+
+    def prompt(self, problem: str) -> str:
+        return f"Say {problem}: "
+
+    def score(self, problem: str, response: str) -> mint_envs.Reward:
+        self.count += self.live
+        return mint_envs.Reward(float(response.strip() == problem), metadata={"n": self.count})
+
+    def examples(self, problem: str) -> dict[str, float]:
+        return {problem: 1.0, "": 0.0}
+
+
+def test_settings_decide_whether_an_environment_is_nondeterministic() -> None:
+    mint_envs.register("tests/Counting-v0", Counting)
+    try:
+        for live in (True, False):
+            env = gym.make("tests/Counting-v0", live=live)
+            assert env.spec is not None
+            assert env.spec.nondeterministic == live
+            check_env("tests/Counting-v0", live=live, problems=2, max_examples=20,
+                      other_process=False)  # fmt: skip
+        assert not gym.spec("tests/Counting-v0").nondeterministic
+        with pytest.raises(ContractError, match="determinism"):
+            check_env("tests/Counting-v0", live=True, honest=False, problems=2, max_examples=20,
+                      other_process=False)  # fmt: skip
+    finally:
+        gym.registry.pop("tests/Counting-v0")
 
 
 def test_a_task_with_a_judge_can_be_pickled() -> None:

@@ -139,10 +139,7 @@ class _EnvCheck:
         self.env, self.findings = env, findings
         self.seeds = range(max(1, problems))
         self.max_examples = max_examples
-        self.deterministic = not (
-            (env.spec is not None and env.spec.nondeterministic)
-            or (isinstance(env, TokenEnv) and env.task.nondeterministic)
-        )
+        self.deterministic = not (env.spec is not None and env.spec.nondeterministic)
 
     def run(self) -> None:
         for seed in self.seeds:
