@@ -9,7 +9,7 @@ PIP    := $(BIN)/python -m pip install --quiet
 TORCH  ?= torch==2.13.0
 SOURCE := pyproject.toml $(shell find mint_envs trainers -name '*.py')
 
-.PHONY: train test lint bench clean
+.PHONY: train test lint docs bench clean
 
 train: $(VENV)/installed-train
 	$(BIN)/mint-grpo mint/Math-v0
@@ -22,6 +22,10 @@ lint: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/installed-test
+	$(PIP) '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
 
 bench: $(VENV)/installed-test
 	$(PIP) '.[bench]'
@@ -39,7 +43,7 @@ $(VENV)/installed-train: $(BIN)/python $(SOURCE)
 # The tests run on the built and installed package, not on the source tree.
 $(VENV)/installed-test: $(BIN)/python $(SOURCE)
 	$(PIP) '$(TORCH)'
-	$(PIP) '.[local,mint,math,judge,test]'
+	$(PIP) '.[local,mint,math,judge,show,test]'
 	@touch $@
 
 clean:

@@ -78,7 +78,7 @@ class DatasetTask(Task[Problem]):
         return self.rows[index]
 
 
-def load_rows(source: str, split: str | None = None) -> list[Row]:
+def load_rows(source: str, split: str | None = None, *, cut_last_line: bool = False) -> list[Row]:
     """Return all rows of ``source``.
 
     Args:
@@ -86,6 +86,7 @@ def load_rows(source: str, split: str | None = None) -> list[Row]:
             a Hugging Face data set (``"openai/gsm8k"``, ``"openai/gsm8k:main"`` for a config).
         split: of a Hugging Face set, its split (default ``"train"``); of a file, ``"test"`` is
             one row in ten, chosen by a digest of the row, ``"train"`` the others, ``None`` all.
+        cut_last_line: leave out a last line without an end, as a killed writer leaves it.
 
     Raises:
         DatasetError: it does not exist, has no rows, or a row is broken (named by line).
@@ -99,11 +100,17 @@ def load_rows(source: str, split: str | None = None) -> list[Row]:
         raise DatasetError(f"dataset={source!r} does not exist (looked from {Path.cwd()})")
     if split not in (None, "all", "train", "test"):
         raise DatasetError(f"split={split!r} of a file must be 'train', 'test' or 'all'")
-    rows = list(_parquet_rows(path) if source.endswith(".parquet") else _json_rows(path))
+    if source.endswith(".parquet"):
+        rows = _parquet_rows(path)
+    else:
+        rows = list(_json_rows(path, cut_last_line))
     if not rows:
         raise DatasetError(f"dataset={source!r} is empty: it must hold at least one row")
-    if split in (None, "all"):
-        return rows
+    return rows if split in (None, "all") else _side(rows, split, source)
+
+
+def _side(rows: list[Row], split: str | None, source: str) -> list[Row]:
+    """Return the rows of one split of a file."""
     kept = [
         row
         for row in rows
@@ -140,7 +147,7 @@ def field(row: Row, names: Sequence[str], source: str, number: int) -> Any:
     )
 
 
-def _json_rows(path: Path) -> Iterator[Row]:
+def _json_rows(path: Path, cut_last_line: bool) -> Iterator[Row]:
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rb") as file:
@@ -148,6 +155,8 @@ def _json_rows(path: Path) -> Iterator[Row]:
                 yield from _checked(json.loads(file.read().decode("utf-8-sig")), path)
                 return
             for number, line in enumerate(file, 1):
+                if cut_last_line and not line.endswith(b"\n"):
+                    return
                 if line.strip():
                     yield _parse(line, path, number)
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:

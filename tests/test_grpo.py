@@ -17,6 +17,7 @@ import pytest
 
 import mint_envs
 from mint_envs import Episode, Message, Reward, Task
+from mint_envs.tokens import ByteTokenizer
 from trainers.__main__ import main
 from trainers.backends import SamplingParams, UpdateResult
 from trainers.backends.bandit import BanditBackend
@@ -121,6 +122,22 @@ def test_multi_turn_episodes_are_one_datum_each_and_learn(tmp_path: Path) -> Non
     assert len(episode["acts"]) == 2
     (a, b), (c, _) = episode["acts"]
     assert a < b < c  # an observation lies between the acts, and is not one
+    decode = ByteTokenizer().decode
+    assert episode["observations"] == [decode(episode["tokens"][b:c])] != [""]
+
+
+def test_rollouts_tell_what_each_token_was_worth(tmp_path: Path) -> None:
+    run(tmp_path, config(steps=3))
+    for row in rows(tmp_path, "rollouts.jsonl"):
+        assert len(row["pieces"]) == len(row["logprobs"]) == sum(b - a for a, b in row["acts"])
+        assert row["observations"] == []
+    groups: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in rows(tmp_path, "rollouts.jsonl"):
+        groups.setdefault((row["step"], row["seed"]), []).append(row)
+    for group in groups.values():
+        mean = np.mean([row["reward"] for row in group])
+        for row in group:
+            assert row["advantage"] == pytest.approx(row["reward"] - mean)
 
 
 def test_metrics_have_the_same_keys_every_step(tmp_path: Path) -> None:
@@ -141,6 +158,7 @@ def test_unmeasured_episodes_are_left_out_and_counted(tmp_path: Path) -> None:
     run(tmp_path, config(env="test/Unmeasurable-v0", steps=40), backend)
     odd = [r for r in rows(tmp_path, "rollouts.jsonl") if not r["scored"]]
     assert odd
+    assert all(row["advantage"] is None for row in odd)
     assert np.mean([m["unmeasured"] for m in rows(tmp_path)]) == pytest.approx(0.5, abs=0.15)
     # Accuracy is over the measured ones, so it still reaches 1; and no odd prompt was learned.
     assert np.mean([m["accuracy"] for m in rows(tmp_path)[-5:]]) > 0.9

@@ -37,7 +37,7 @@ ROOMS: dict[str, set[str]] = {
     **{family: {*CORE, "datasets", family} for family in FAMILIES},
 }
 #: Rooms that stand on top, and may import all of mint_envs.
-TOP = {"testing", "interop", "cli", "commands", "__init__", "__main__"}
+TOP = {"testing", "interop", "cli", "commands", "show", "__init__", "__main__"}
 
 #: Foreign packages, and the rooms that may import them; elsewhere inside functions only, or never.
 GYMNASIUM = {"env", "vector", "spaces", "registration", "testing", "cli", "__init__", "interop"}

@@ -53,6 +53,7 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
                 step,
                 step_metrics(groups_P, datums, equal_groups, update, kl_base, clock.laps),
                 groups_P,
+                backend.tokenizer.decode,
             )
             if config.eval_every and (step % config.eval_every == 0 or step == config.steps):
                 run.log_eval(step, evaluate(config, backend, held_out))
@@ -100,8 +101,10 @@ def to_datums(
         rewards = [episode.reward for episode in measured]
         if len(measured) < 2 or no_signal(rewards):
             equal += 1
+            _note(measured, [0.0] * len(measured))
             continue
         advantages_G = group_advantages(rewards, config.advantage)
+        _note(measured, advantages_G.tolist())
         chosen += [(e, float(a)) for e, a in zip(measured, advantages_G, strict=True) if e.length]
     if not chosen:
         return [], equal
@@ -110,6 +113,12 @@ def to_datums(
     )
     datums = [e.datum(a * float(w)) for (e, a), w in zip(chosen, weights, strict=True)]
     return datums, equal
+
+
+def _note(episodes: Sequence[Episode], advantages: Sequence[float]) -> None:
+    """Keep the advantages with the episodes, for whoever reads the transcripts."""
+    for episode, advantage in zip(episodes, advantages, strict=True):
+        episode.advantage = advantage
 
 
 def with_kl_penalty(

@@ -39,6 +39,7 @@ class Episode:
     truncated: bool = False
     cut: bool = False  # a response reached max_tokens without an end
     infos: list[Mapping[str, Any]] = field(default_factory=list)
+    advantage: float | None = None  # in its group, before any weight; None: not measured
 
     @property
     def length(self) -> int:

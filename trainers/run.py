@@ -5,7 +5,7 @@
     config.json      every setting, and what the backend chose (dtype, threads)
     metrics.jsonl    one object a step
     eval.jsonl       one object an evaluation
-    rollouts.jsonl   prompt, response, reward, parts, of every episode
+    rollouts.jsonl   prompt, response, reward, parts, of every episode (trainers/transcript.py)
     checkpoints/     step-000020/ ..., and state.json, which names the newest
     curve.svg        reward and accuracy by step
 
@@ -22,7 +22,7 @@ import shutil
 import signal
 import threading
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from .jsonl import append_rows, read_rows
 from .log import Log
 from .report import draw_curve
 from .rollout import Episode
+from .transcript import rollout_row
 
 _KEPT_CHECKPOINTS = 2
 
@@ -88,9 +89,13 @@ class Run:
             self._protected = False
 
     def log_step(
-        self, step: int, metrics: Mapping[str, float], groups_P: Sequence[Sequence[Episode]]
+        self,
+        step: int,
+        metrics: Mapping[str, float],
+        groups_P: Sequence[Sequence[Episode]],
+        decode: Callable[[Sequence[int]], str],
     ) -> None:
-        """Append a step to the files and print it.
+        """Append a step to the files and print it. ``decode`` is the tokenizer's.
 
         Raises:
             TrainerError: a metric is not finite: training has diverged.
@@ -101,7 +106,11 @@ class Run:
                     f"step {step} diverged: {name}={value}. Lower --lr, or set --grad-clip. "
                     f"{self._way_on('Then')}"
                 )
-        rows = [_rollout_row(step, episode) for group in groups_P for episode in group]
+        rows = [
+            {"step": step, **rollout_row(episode, decode)}
+            for group in groups_P
+            for episode in group
+        ]
         self._append("rollouts.jsonl", rows)
         self._append("metrics.jsonl", [{"step": step, **metrics}])
         self._log.step(step, metrics)
@@ -279,26 +288,6 @@ def claim_folder(folder: Path) -> None:
         )
     if folder.exists() and not folder.is_dir():
         raise TrainerError(f"--run-dir {folder} is a file; name a folder")
-
-
-def _rollout_row(step: int, episode: Episode) -> dict[str, Any]:
-    last = episode.infos[-1] if episode.infos else {}
-    return {
-        "step": step,
-        "seed": episode.seed,
-        "problem_id": last.get("problem_id", ""),
-        "prompt": last.get("prompt", ""),
-        "response": last.get("response", ""),
-        "turns": [info.get("response", "") for info in episode.infos],
-        "reward": episode.reward,
-        "scored": episode.scored,
-        "truncated": episode.truncated,
-        "parts": last.get("parts", {}),
-        "metadata": last.get("metadata", {}),
-        "tokens": episode.tokens,
-        "acts": episode.acts,
-        "logprobs": episode.logprobs,
-    }
 
 
 def _pretty(value: Mapping[str, Any]) -> str:

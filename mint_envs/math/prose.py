@@ -50,6 +50,8 @@ from .phrases import (
 from .units import is_unit
 
 _FIRST_BOLD = re.compile(r"\A[\s>#:]*\*\*(-?\d[\d.,]{0,30}(?:/\d{1,9})?)\*\*(?=[ .,;\n]|$)")
+_OPENING = re.compile(r"\$|\\[\[(]")
+_LOOK = 1000  # characters in which a formula may hold a full stop
 
 
 _OF_VALUE = re.compile(r"[\d\\$√π∞²³¹⁰⁴-⁹₀-₉①-⑨]")
@@ -109,11 +111,24 @@ def is_bare(text: str) -> bool:
 
 def sentence(text: str) -> str:
     """The first sentence of ``text``; a stop within a formula ends none."""
-    spans = [match.span() for match in MATH.finditer(text[:1000])]
     for end in SENTENCE_END.finditer(text):
-        if not any(start < end.start() < stop for start, stop in spans):
+        if not _in_formula(text, end.start()):
             return text[: end.start()].strip()
     return text.strip()
+
+
+def _in_formula(text: str, at: int) -> bool:
+    """Whether ``at`` is within a formula of the first thousand characters.
+
+    Only signs before ``at`` are tried: most sentences have none, and each try reads on.
+    """
+    place = 0
+    while opening := _OPENING.search(text, place, min(at, _LOOK)):
+        formula = MATH.match(text, opening.start(), _LOOK)
+        if formula and formula.end() > at:
+            return True
+        place = formula.end() if formula else opening.start() + 1
+    return False
 
 
 def after_marker(text: str) -> str:

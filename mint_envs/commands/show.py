@@ -1,0 +1,104 @@
+"""``mint-envs show``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from ..errors import DatasetError
+from ..show.plain import headline, render
+from ..show.transcripts import (
+    Filter,
+    Rollouts,
+    Transcript,
+    chosen,
+    evenly,
+    load_rollouts,
+    parse_span,
+)
+
+_MOST_ON_A_PAGE = 2000
+
+
+@click.command("show")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--step", "steps", metavar="N[:N]", help="only these steps")
+@click.option("--reward", "rewards", metavar="X[:X]", help="only these rewards")
+@click.option("--unmeasured", is_flag=True, help="only episodes without a verdict")
+@click.option("--search", default="", metavar="TEXT", help="only episodes with this text")
+@click.option("--html", type=click.Path(path_type=Path), help="write one page, to be read anywhere")
+@click.option("--plain", is_flag=True, help="print, without the browser (as into a pipe)")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    help=f"most episodes printed (20) or on the page ({_MOST_ON_A_PAGE}), evenly spread",
+)
+def command(
+    source: Path,
+    steps: str | None,
+    rewards: str | None,
+    unmeasured: bool,
+    search: str,
+    html: Path | None,
+    plain: bool,
+    limit: int | None,
+) -> None:
+    """Look at the transcripts of a run, or of a file of rollouts.
+
+    SOURCE is the folder of a run of mint-grpo, or a file of rows with prompt, response and reward
+    (.jsonl, .jsonl.gz, .json, .parquet). In a terminal it opens a browser; "/" searches, r and s
+    choose rewards and steps, q ends.
+
+    \b
+    Examples:
+      mint-envs show runs/mint-Math-v0-20260101-120000
+      mint-envs show runs/... --step 30:40 --reward 0
+      mint-envs show rollouts.jsonl --unmeasured --plain
+      mint-envs show runs/... --html run.html
+    """
+    wanted = Filter(
+        None if steps is None else parse_span(steps, "--step"),
+        None if rewards is None else parse_span(rewards, "--reward"),
+        unmeasured,
+        search,
+    )
+    rollouts = load_rollouts(source)
+    found = chosen(rollouts.transcripts, wanted)
+    if not found:
+        raise DatasetError(
+            f"'{source}' has {len(rollouts.transcripts):,} episodes, and none is like that: leave "
+            "out --step, --reward, --unmeasured or --search"
+        )
+    if html is not None:
+        from ..show.page import write_page
+
+        shown = evenly(found, limit or _MOST_ON_A_PAGE)
+        write_page(html, rollouts, shown, len(found))
+        click.echo(f"Wrote {html}: {len(shown):,} of {len(found):,} episodes")
+    elif plain or not sys.stdout.isatty():
+        _print(evenly(found, limit or 20), len(found))
+    else:
+        _browse(rollouts, wanted)
+
+
+def _print(shown: list[Transcript], found: int) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    for one in shown:
+        console.rule(Text(headline(one)), align="left")
+        console.print(render(one))
+    if len(shown) < found:
+        console.print(f"\n{len(shown)} of {found:,} episodes, evenly spread: --limit shows more")
+
+
+def _browse(rollouts: Rollouts, wanted: Filter) -> None:
+    try:
+        from ..show.browser import Browser
+    except ImportError:
+        raise DatasetError(
+            "the browser needs: pip install 'mint-envs[show]'. Without it: --plain, or --html FILE"
+        ) from None
+    Browser(rollouts, wanted).run()

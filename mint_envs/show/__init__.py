@@ -1,0 +1,1 @@
+"""Looking at rollouts: in a terminal, as plain text, or on one page for a browser."""

@@ -1,0 +1,102 @@
+"""The two pictures of the page, as SVG text."""
+
+from __future__ import annotations
+
+import io
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .transcripts import Rollouts, Transcript
+
+_BINS = 10
+
+
+def draw_curve(rollouts: Rollouts) -> str:
+    """Mean reward by step, and held-out accuracy where there is one; ``""`` without steps."""
+    means = _means(rollouts.transcripts)
+    if not means:
+        return ""
+    figure, axes = _axes("reward by step")
+    axes.plot(list(means), list(means.values()), color="tab:blue", label="mean reward, training")
+    evals = [row for row in rollouts.evals if "eval/reward" in row]
+    if evals:
+        values = [row["eval/reward"] for row in evals]
+        steps = [row["step"] for row in evals]
+        axes.plot(steps, values, "o-", color="tab:orange", label="held out, greedy")
+    axes.set_ylim(min(0.0, *axes.get_ylim()), max(1.0, axes.get_ylim()[1]))
+    axes.set_xlabel("step")
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def draw_rewards(transcripts: Sequence[Transcript]) -> str:
+    """The distribution of rewards: by step as shades, or as one histogram without steps."""
+    rewards = [one.reward for one in transcripts if one.reward is not None]
+    if not rewards:
+        return ""
+    low, high = min(0.0, *rewards), max(1.0, *rewards)
+    edges = np.linspace(low, high, _BINS + 1)
+    steps = {one.step for one in transcripts if one.reward is not None}
+    if None in steps or len(steps) < 2:
+        figure, axes = _axes("episodes by reward")
+        axes.hist(rewards, edges, color="tab:blue")
+        axes.set_xlabel("reward")
+        return _svg(figure)
+    figure, axes = _axes("rewards by step: share of the episodes")
+    shares = _shares(transcripts, edges)
+    extent = (min(steps) - 0.5, max(steps) + 0.5, low, high)  # type: ignore[type-var,operator]
+    image = axes.imshow(
+        shares.T,
+        origin="lower",
+        aspect="auto",
+        extent=extent,
+        cmap="Blues",
+        vmin=0,
+        vmax=1,
+        interpolation="nearest",
+    )
+    figure.colorbar(image, ax=axes)
+    axes.set(xlabel="step", ylabel="reward")
+    axes.grid(False)
+    return _svg(figure)
+
+
+def _means(transcripts: Sequence[Transcript]) -> dict[int, float]:
+    by_step: dict[int, list[float]] = defaultdict(list)
+    for one in transcripts:
+        if one.step is not None and one.reward is not None:
+            by_step[one.step].append(one.reward)
+    return {step: float(np.mean(by_step[step])) for step in sorted(by_step)}
+
+
+def _shares(transcripts: Sequence[Transcript], edges: Any) -> Any:
+    """Return the share of each bin of reward (columns) in each step (rows)."""
+    by_step: dict[int, list[float]] = defaultdict(list)
+    for one in transcripts:
+        if one.step is not None and one.reward is not None:
+            by_step[one.step].append(one.reward)
+    first, last = min(by_step), max(by_step)
+    shares = np.zeros((min(last - first + 1, 1000), len(edges) - 1))
+    for step, rewards in by_step.items():
+        row = (step - first) * (len(shares) - 1) // max(last - first, 1)
+        shares[row] = np.histogram(rewards, edges)[0] / len(rewards)
+    return shares
+
+
+def _axes(title: str) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure  # slow to import; no pyplot, which keeps global state
+
+    figure = Figure(figsize=(6, 3.2), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(title, fontsize=11)
+    axes.grid(alpha=0.3)
+    return figure, axes
+
+
+def _svg(figure: Any) -> str:
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
+    return text.getvalue()[text.getvalue().index("<svg") :]

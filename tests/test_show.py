@@ -1,0 +1,294 @@
+"""Looking at rollouts: what is read, what is chosen, and that model text stays text."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import rendered
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.widgets import DataTable, Input, Static
+
+from mint_envs.cli import main
+from mint_envs.errors import DatasetError, SettingError
+from mint_envs.show.browser import Browser
+from mint_envs.show.page import page
+from mint_envs.show.plain import readable, render
+from mint_envs.show.transcripts import (
+    Filter,
+    Rollouts,
+    chosen,
+    evenly,
+    load_rollouts,
+    parse_span,
+    transcript,
+)
+
+EVIL = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>%DATA% [bold]"
+
+
+def row(number: int, **more: Any) -> dict[str, Any]:
+    """One row as a run writes it: two turns of two tokens each."""
+    return {
+        "step": number // 4 + 1, "seed": number, "problem_id": f"p{number}", "prompt": "Q: 1+1?",
+        "response": "two", "turns": ["call", "two"], "observations": ["the tool says 2"],
+        "reward": number % 2, "scored": number != 5, "parts": {"answer": 1.0}, "metadata": {},
+        "advantage": 0.5 if number % 2 else -0.5, "acts": [[3, 5], [7, 9]],
+        "pieces": ["ca", "ll", "t", "wo"], "logprobs": [-0.1, -2.0, -0.5, 0.0], **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "a-run"
+    folder.mkdir()
+    rows = [row(i) for i in range(12)]
+    (folder / "rollouts.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    (folder / "eval.jsonl").write_text('{"step": 0, "eval/reward": 0.1}\n')
+    return folder
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["show", *arguments])
+
+
+def test_a_run_is_read(run_folder: Path) -> None:
+    rollouts = load_rollouts(run_folder)
+    assert rollouts.name == "a-run"
+    assert len(rollouts.transcripts) == 12
+    one = rollouts.transcripts[1]
+    assert (one.step, one.reward, one.advantage) == (1, 1.0, 0.5)
+    assert one.pieces == ((("ca", -0.1), ("ll", -2.0)), (("t", -0.5), ("wo", 0.0)))
+    assert rollouts.transcripts[5].reward is None  # not measured is not 0
+    assert rollouts.evals == ({"step": 0, "eval/reward": 0.1},)
+
+
+def test_a_run_that_is_still_written_is_read(run_folder: Path) -> None:
+    with (run_folder / "rollouts.jsonl").open("a") as file:
+        file.write('{"prompt": "half a li')
+    assert len(load_rollouts(run_folder).transcripts) == 12
+
+
+def test_a_file_of_the_least_rows(tmp_path: Path) -> None:
+    path = tmp_path / "saved.jsonl.gz"
+    with gzip.open(path, "wt") as file:
+        file.write(
+            '{"prompt": [{"role": "user", "content": "hi"}], "response": "x", "score": 0.5}\n'
+        )
+        file.write('{"prompt": "hi", "response": "x", "score": null}\n')
+    first, second = load_rollouts(path).transcripts
+    assert (first.prompt, first.turns, first.reward, first.pieces) == ("user: hi", ("x",), 0.5, ())
+    assert second.reward is None
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"prompt": "hi"}\n', "row 1 of .* no text in 'response'"),
+        ('{"prompt": "hi", "response": "x"}\n{"response": "x"}\n', "row 2 of .* no 'prompt'"),
+        ('{"prompt": "hi", "turns": [1]}\n', "row 1"),
+        ("nonsense\n", "line 1"),
+    ],
+)
+def test_a_broken_row_is_named(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "broken.jsonl"
+    path.write_text(content)
+    with pytest.raises(DatasetError, match=message):
+        load_rollouts(path)
+
+
+def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"no rollouts\.jsonl"):
+        load_rollouts(tmp_path)
+    with pytest.raises(DatasetError, match="does not exist"):
+        load_rollouts(tmp_path / "gone")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+FIELDS = ("reward", "score", "scored", "step", "seed", "problem_id", "advantage", "parts")
+MORE = ("metadata", "observations", "pieces", "logprobs", "acts")
+
+
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys((*FIELDS, *MORE), JSON)))
+def test_odd_fields_are_left_out_or_shown(fields: dict[str, Any]) -> None:
+    """A file from elsewhere may mean something else by a name; the text is shown all the same."""
+    try:
+        one = transcript({"prompt": "p", "response": "r", **fields}, 1, "f")
+    except DatasetError:
+        return
+    assert one.reward is None or math.isfinite(one.reward)
+    assert "r" in render(one).plain
+    page(Rollouts("n", (one,)), (one,), 1)
+
+
+def test_filters() -> None:
+    every = [transcript(row(i), i, "f") for i in range(12)]
+
+    def numbers(wanted: Filter) -> list[int]:
+        return [one.number for one in chosen(every, wanted)]
+
+    assert numbers(Filter(unmeasured=True)) == [5]
+    assert numbers(Filter(steps=(2, 2))) == [4, 5, 6, 7]
+    assert numbers(Filter(rewards=(1, 1))) == [1, 3, 7, 9, 11]  # 5 has no reward
+    assert numbers(Filter(steps=(2, 3), rewards=(0, 0.5))) == [4, 6, 8, 10]
+    assert numbers(Filter(search="TOOL SAYS")) == list(range(12))
+    assert numbers(Filter(search="three")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [("3", (3, 3)), ("0.5:1", (0.5, 1)), (":1", (-math.inf, 1)), ("2:", (2, math.inf))],
+)
+def test_spans(text: str, span: tuple[float, float]) -> None:
+    assert parse_span(text, "--step") == span
+
+
+@pytest.mark.parametrize("text", ["", ":", "x", "3:1", "1:2:3", "nan"])
+def test_what_is_no_span(text: str) -> None:
+    with pytest.raises(SettingError, match="--step="):
+        parse_span(text, "--step")
+
+
+@given(st.lists(st.integers(), max_size=50), st.integers(1, 60))
+def test_a_sample_is_spread_evenly(items: list[int], most: int) -> None:
+    few = evenly(list(enumerate(items)), most)
+    assert len(few) == min(len(items), most)
+    assert few == sorted(few)
+    assert not few or few[0][0] == 0
+
+
+@given(st.text())
+def test_text_steers_no_terminal(text: str) -> None:
+    shown = readable(text)
+    assert all(sign in "\n\t" or sign.isprintable() or sign.isspace() for sign in shown)
+    assert "\x1b" not in shown
+
+
+def test_plain_text(run_folder: Path) -> None:
+    done = call(str(run_folder), "--step", "2", "--limit", "2")
+    assert done.exit_code == 0
+    assert "2 of 4 episodes" in done.output
+    assert "the tool says 2" in done.output
+    assert "reward 0 · step 2 · advantage -0.5" in done.output
+
+
+def test_no_such_episode_says_so(run_folder: Path) -> None:
+    done = call(str(run_folder), "--search", "three")
+    assert done.exit_code == 2
+    assert "none is like that" in done.output
+    assert call(str(run_folder), "--step", "x").exit_code == 2
+
+
+# -- the terminal browser -------------------------------------------------------------------------
+
+
+def drive(rollouts: Rollouts, *steps: Callable[[Browser], Any] | str) -> None:
+    """Press keys (text) and run checks (functions) in the browser."""
+
+    async def play() -> None:
+        app = Browser(rollouts, Filter())
+        async with app.run_test(size=(120, 40)) as pilot:
+            for step in steps:
+                if isinstance(step, str):
+                    await pilot.press(step)
+                else:
+                    step(app)
+                await pilot.pause()
+
+    asyncio.run(play())
+
+
+def body(app: Browser) -> str:
+    return str(app.query_one("#body", Static).render())
+
+
+def test_the_browser_shows_and_narrows(run_folder: Path) -> None:
+    def fill(text: str) -> Callable[[Browser], None]:
+        return lambda app: setattr(app.query_one(Input), "value", text)
+
+    def shows(*numbers: int) -> Callable[[Browser], None]:
+        def check(app: Browser) -> None:
+            assert [one.number for one in app.shown] == list(numbers)
+            assert app.query_one(DataTable).row_count == len(numbers)
+
+        return check
+
+    def reads(number: int) -> Callable[[Browser], None]:
+        def check(app: Browser) -> None:
+            assert f"#{number} " in str(app.query_one("#head", Static).render())
+            assert "the tool says 2" in body(app)
+
+        return check
+
+    drive(
+        load_rollouts(run_folder), shows(*range(1, 13)), reads(1), "down", reads(2),
+        "u", shows(6), "u", "s", fill("2"), "enter", shows(5, 6, 7, 8), reads(5),
+        "r", fill("oops"), "enter", shows(5, 6, 7, 8), fill("1"), "enter", shows(8), "a",
+        "slash", fill("three"), "enter", shows(), "a", shows(*range(1, 13)),
+    )  # fmt: skip
+
+
+def test_the_browser_reads_hostile_text() -> None:
+    text = EVIL + "\x1b[2J [/] [red"
+    one = transcript({"prompt": text, "response": text}, 1, "f")
+
+    def check(app: Browser) -> None:
+        assert EVIL in body(app)
+        assert "\x1b" not in body(app)
+
+    drive(Rollouts("[bold", (one,)), check)
+
+
+# -- the page ------------------------------------------------------------------------------------
+
+
+def test_the_page_in_a_real_browser(run_folder: Path, tmp_path: Path) -> None:
+    rows = [row(i, turns=["call", EVIL], pieces=[], prompt=EVIL) for i in range(30)]
+    with (run_folder / "rollouts.jsonl").open("a") as file:
+        file.writelines(json.dumps(r) + "\n" for r in rows)
+    path = tmp_path / "page.html"
+    assert call(str(run_folder), "--html", str(path)).exit_code == 0
+    text = rendered(path)
+    assert "<title>a-run</title>" in text  # the program in a response has not run
+    assert text.count("<article>") == 25
+    assert "25 of 42" in text
+    assert "42 episodes, mean reward" in text
+    assert len(re.findall(r"<svg\b", text)) == 2
+    assert "rgba(var(--good), 0.600)" in text
+    assert "not measured" in text
+    outside = re.findall(r"(?:src|href)=\"(?!#|data:)[^\"]*", path.read_text())
+    assert [link for link in outside if "w3.org" not in link] == []
+
+
+def test_the_page_narrows_and_colours(run_folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    assert call(str(run_folder), "--html", str(path), "--limit", "6").exit_code == 0
+    script = "form.low.value = '1'; form.colour.value = 'logprob'; form.oninput()"
+    text = rendered(path, script)
+    assert "6 of 12 here, evenly spread" in text
+    assert "no episode is like that" in text  # every other one of 12 has reward 0
+    text = rendered(path, script.replace("low", "high"))
+    assert text.count("<article>") == 6
+    assert "rgba(var(--odd), 0.735)" in text  # 0.85 * (1 - e^-2)
+    assert "probability 13.5 %" in text
+
+
+def test_the_page_is_written_whole(run_folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "no" / "page.html"
+    done = call(str(run_folder), "--html", str(target))
+    assert done.exit_code == 2
+    assert "cannot write" in done.output
+    assert list(tmp_path.iterdir()) == [run_folder]
