@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import logging
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,22 @@ import mint_envs
 from mint_envs.chat import Answer, ChatProblem, ChatTask, Question
 from mint_envs.chat.judge.http import Endpoint, HTTPJudge
 from mint_envs.errors import SettingError
+
+#: A time limit that runs out in the moment in which a connection is made loses that socket until it
+#: is collected: ``anyio.connect_tcp`` drops the stream that it has when it is cancelled. It takes a
+#: limit of tenths of a second and a busy machine. Nothing else may be lost.
+pytestmark = pytest.mark.filterwarnings(
+    r"ignore:Exception ignored in. <(socket|function _SelectorTransport.__del__)"
+    ":pytest.PytestUnraisableExceptionWarning"
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collected() -> Iterator[None]:
+    """Lost sockets are collected here, and not in the tests of another file."""
+    yield
+    gc.collect()
+
 
 KEY_ENV = "TESTS_JUDGE_KEY"
 KEY = "sk-tests-0123456789abcdef"
