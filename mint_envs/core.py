@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypedDict, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 import numpy as np
 
@@ -104,8 +104,9 @@ class Task(ABC, Generic[Problem]):
     #: wants one, since a base model goes on with a next question of its own.
     stop: Sequence[str] = ()
 
-    #: True if the reward of a response may differ between calls (a live judge, a network).
-    nondeterministic: ClassVar[bool] = False
+    #: True if the reward of a response may differ between calls (a live judge, a network). A
+    #: task whose settings decide that sets it on itself.
+    nondeterministic: bool = False
 
     @abstractmethod
     def sample(self, rng: np.random.Generator) -> Problem:

@@ -12,6 +12,7 @@ nothing is ever decoded and encoded again.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -75,11 +76,24 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         self.action_space: TokenSequence = TokenSequence(size, stop_token=stop)
         # Without any stop token or string nothing tells a whole response from one that was cut.
         self._can_end = bool(self.codec.stop_tokens or task.stop)
+        self._spec: Any = None
         self._episode: Episode | None = None
         self._problem: Any = None
         self._prompt: Prompt = ""
         self._transcript: list[str] = []
         self._identity = {"prompt": "", "problem_id": ""}
+
+    @property
+    def spec(self) -> Any:
+        """What ``gym.make`` made it from; it says ``nondeterministic`` if the task does."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: Any) -> None:
+        if spec is not None and self.task.nondeterministic:
+            spec = copy.copy(spec)  # settings decide, so it is no property of the id
+            spec.nondeterministic = True
+        self._spec = spec
 
     @property
     def stop(self) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -232,14 +231,6 @@ def test_the_request_repeated_and_answered_counts_and_repeated_alone_does_not() 
         assert task.score(problem, problem.answer).score == 1.0
         assert task.score(problem, f"{problem.request}\n{problem.request}").score == 0.0
         assert task.score(problem, problem.request).metadata["gate"] == "empty"
-
-
-def test_the_examples_of_the_documentation_run() -> None:
-    page = Path(__file__).parents[1] / "docs" / "chat.md"
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 2
-    for block in blocks:
-        exec(block, {})
 
 
 def test_the_documentation_names_every_kind() -> None:

@@ -49,6 +49,26 @@ def test_the_documents_defaults_of_math_on_a_service(monkeypatch: pytest.MonkeyP
     assert "tml-x" not in repr(command.config)
 
 
+def test_the_documents_defaults_of_chat_on_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINT_API_KEY", "tml-x")
+    config = parse(["mint/Chat-v0"]).config
+    wanted = {"steps": 10, "batch": 8, "group": 4, "max_tokens": 128, "temperature": 1.0}
+    assert {name: getattr(config, name) for name in wanted} == wanted
+    assert config.env_settings == {}
+
+
+def test_a_judge_is_a_setting_like_any_other() -> None:
+    argv = ["mint/Chat-v0", "--judge", "http://localhost:9/v1", "--judge-model", "m",
+            "--judge-mode", "pairwise", "--judge-timeout-s", "5", "--judge-concurrency", "3",
+            "--judge-options", '{"seed": 1, "temperature": null}']  # fmt: skip
+    settings = parse(argv).config.env_settings
+    assert settings == {
+        "level": "easy", "judge": "http://localhost:9/v1", "judge_model": "m",
+        "judge_mode": "pairwise", "judge_timeout_s": 5.0, "judge_concurrency": 3,
+        "judge_options": {"seed": 1, "temperature": None},
+    }  # fmt: skip
+
+
 def test_no_key_means_local_with_settings_that_learn() -> None:
     config = parse(["mint/Math-v0"]).config
     assert config.backend == "local"

@@ -14,7 +14,7 @@ import mint_envs
 HEAVY = {
     "torch", "transformers", "tokenizers", "mint", "tinker", "sympy", "datasets", "hypothesis",
     "pyarrow", "matplotlib", "pydantic", "rich", "huggingface_hub", "trainers", "benchmarks",
-    "jsonschema",
+    "jsonschema", "httpx", "tenacity",
 }  # fmt: skip
 
 PACKAGE = Path(mint_envs.__file__).parent

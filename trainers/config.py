@@ -157,6 +157,12 @@ LOCAL: dict[str, dict[str, Any]] = {
         "max_tokens": 48, "temperature": 1.0, "betas": (0.9, 0.95), "length_norm": "token",
         "grad_clip": 1.0, "env_settings": {"level": "easy"},
     },
+    "mint/Chat-v0": {
+        "steps": 24, "batch": 8, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
+        "max_tokens": 32, "temperature": 1.0, "betas": (0.9, 0.95), "length_norm": "token",
+        "grad_clip": 1.0, "eval_every": 8, "eval_problems": 200,
+        "env_settings": {"level": "easy"},
+    },
 }  # fmt: skip
 
 

@@ -1,6 +1,17 @@
-"""Chat: verifiable instructions (``grade_instructions``) and the environment mint/Chat-v0."""
+"""Chat: verifiable instructions (``grade_instructions``), judges, and mint/Chat-v0."""
 
 from .instructions import KINDS, LEFT_OUT, grade_instructions
+from .judge import Answer, Judge, Question, ScriptedJudge
 from .tasks import ChatProblem, ChatTask
 
-__all__ = ["KINDS", "LEFT_OUT", "ChatProblem", "ChatTask", "grade_instructions"]
+__all__ = [
+    "KINDS",
+    "LEFT_OUT",
+    "Answer",
+    "ChatProblem",
+    "ChatTask",
+    "Judge",
+    "Question",
+    "ScriptedJudge",
+    "grade_instructions",
+]

@@ -8,6 +8,8 @@ is; they do not judge whether an answer is good (nor can they: that takes a judg
 from __future__ import annotations
 
 import re
+import string
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
@@ -33,6 +35,11 @@ _NEVER_AFTER = (
     "than that the them they this to us was we were with you"
 )
 _NOT_AFTER = frozenset(_NEVER_AFTER.split())
+
+#: Letters by their category that show nothing: fillers of Hangul, and the blank of Braille.
+_UNSEEN = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+#: Categories of what is no sign by itself: marks, punctuation, spaces, controls, surrogates.
+_NO_SIGNS = frozenset("MPZC")
 
 _LEAST_WORDS = 4
 _LEAST_COMMON = 0.15
@@ -67,7 +74,7 @@ def failed_gate(
     words = [word.lower().replace("\u2019", "'") for word in _LETTERS.findall(response)]
     if len(words) < least_words:
         return "empty"
-    if len(response.split()) > max_words or len(response) > max_words * 12:
+    if is_too_long(response, max_words):
         return "too long"
     if _repeats(words):
         return "repetition"
@@ -78,6 +85,19 @@ def failed_gate(
     if topic and not _on_topic(words, topic):
         return "off the topic"
     return ""
+
+
+def is_too_long(text: str, max_words: int) -> bool:
+    """Return whether ``text`` has more than ``max_words`` words, or more letters than those."""
+    return len(text.split()) > max_words or len(text) > max_words * 12
+
+
+def is_blank(text: str) -> bool:
+    """Return whether ``text`` says nothing at all: no letter, digit or symbol beyond ASCII's."""
+    return all(
+        unicodedata.category(one)[0] in _NO_SIGNS or one in string.punctuation or one in _UNSEEN
+        for one in text
+    )
 
 
 def _runs(words: Sequence[str], length: int = 4) -> list[tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -14,9 +14,11 @@ from ..datasets import DatasetTask, field, load_rows
 from ..errors import DatasetError, SettingError, did_you_mean, require
 from .asks import ASKS, EASY, draw_asks
 from .compose import candidates
-from .gates import failed_gate
+from .gates import failed_gate, is_blank, is_too_long
 from .heuristic import quickstart_heuristic
 from .instructions import LEFT_OUT, Instruction, check_instructions, grade_instructions
+from .judge.settings import CHOICES, KEY_ENV, JudgeSettings
+from .judged import Entry, judged
 from .topics import REQUESTS, TOPICS, Topic
 
 _REPEAT = "combination:repeat_prompt"
@@ -44,6 +46,10 @@ class ChatTask(DatasetTask[ChatProblem]):
     ``dataset`` takes rows of IFEval's form: ``prompt``, ``instruction_id_list`` and ``kwargs``.
     Rows with a kind that is left out (``mint_envs.chat.LEFT_OUT``) are passed over; their
     answers need be no prose and on no topic.
+
+    With ``judge`` the reward is a model's verdict instead, and rows need a ``prompt`` only. What
+    a gate stops, and what is blank, earns 0 and is not sent; what the judge gave no verdict on is
+    unmeasured (None), never 0. docs/chat.md says what such a reward rests on.
 
     Raises:
         SettingError: a setting out of range.
@@ -73,6 +79,30 @@ class ChatTask(DatasetTask[ChatProblem]):
         split: Annotated[
             str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
         ] = None,
+        judge: Annotated[
+            Any,
+            "address of an OpenAI-compatible service ('http://host/v1') that judges; or a Judge",
+        ] = None,
+        judge_model: Annotated[str | None, "name of the model there"] = None,
+        rubric: Annotated[str | None, "what the judge judges by; default: a general one"] = None,
+        judge_mode: Annotated[
+            Literal["score", "pairwise"], "'pairwise': answers to one prompt against each other"
+        ] = "score",
+        judge_choices: Annotated[
+            str, "verdicts of score mode from worst (0) to best (1), divided by commas"
+        ] = CHOICES,
+        judge_cache: Annotated[
+            str | None, "folder of verdicts given; default: the user's cache; 'off': none"
+        ] = None,
+        judge_key_env: Annotated[
+            str, "name of the environment variable that holds the key of the service"
+        ] = KEY_ENV,
+        judge_concurrency: Annotated[int, "most requests at one time"] = 8,
+        judge_retries: Annotated[int, "how often a request that failed is made again"] = 5,
+        judge_timeout_s: Annotated[float, "seconds for one request"] = 60.0,
+        judge_options: Annotated[
+            dict[str, Any] | None, "further fields of a request; null leaves a default one out"
+        ] = None,
     ) -> None:
         require(level in ("full", "easy"), f"level={level!r}: 'full' or 'easy'")
         require(1 <= most <= 4, f"most={most} must be from 1 to 4")
@@ -85,7 +115,17 @@ class ChatTask(DatasetTask[ChatProblem]):
         self._most = 1 if level == "easy" else most
         self._partial_credit, self._max_words = partial_credit, max_words
         self._heuristic = reward == "quickstart-heuristic"
-        super().__init__(None if dataset is None else _problems(dataset, split), split)
+        self._judge = _judge_settings(
+            judge, judge_model, rubric, judge_mode, judge_choices, judge_cache, judge_key_env,
+            judge_concurrency, judge_retries, judge_timeout_s, judge_options,
+        )  # fmt: skip
+        require(
+            self._judge is None or not self._heuristic,
+            "judge and reward='quickstart-heuristic' are two rewards: leave one out",
+        )
+        self.nondeterministic = self._judge is not None and self._judge.nondeterministic
+        rows = None if dataset is None else _problems(dataset, split, self._judge is not None)
+        super().__init__(rows, split)
 
     def key(self, problem: ChatProblem) -> str:
         return problem.prompt
@@ -98,24 +138,46 @@ class ChatTask(DatasetTask[ChatProblem]):
         return [Message(role="user", content=problem.prompt)]
 
     def score(self, problem: ChatProblem, response: str) -> Reward:
-        text = response.rpartition("</think>")[2].replace("\r\n", "\n")
+        return self.score_batch([(problem, response)])[0]
+
+    def score_batch(self, pairs: Sequence[tuple[ChatProblem, str]]) -> list[Reward]:
+        """Score many responses; with a judge those to one prompt are a group."""
+        told = [(problem, _spoken(response)) for problem, response in pairs]
+        if self._judge is None:
+            return [self._graded(*pair) for pair in told]
+        return judged(self._judge, [self._entry(*pair) for pair in told])
+
+    def _graded(self, problem: ChatProblem, text: str) -> Reward:
         if self._heuristic:
             return quickstart_heuristic(text)
         graded = grade_instructions(text, problem.instructions, problem.request)
-        gate = failed_gate(
+        gate = self._gate(problem, text)
+        followed = graded.score or 0.0
+        earned = followed if self._partial_credit else float(followed == 1.0)
+        parts = {"gate": float(not gate), **graded.parts}
+        return Reward(0.0 if gate else earned, parts, {**graded.metadata, "gate": gate})
+
+    def _gate(self, problem: ChatProblem, text: str) -> str:
+        return failed_gate(
             _without_repeat(text, problem),
             problem.prompt,
             () if problem.topic is None else problem.topic.stems,
             english=problem.topic is not None,
             max_words=self._max_words,
         )
-        followed = graded.score or 0.0
-        earned = followed if self._partial_credit else float(followed == 1.0)
-        parts = {"gate": float(not gate), **graded.parts}
-        return Reward(0.0 if gate else earned, parts, {**graded.metadata, "gate": gate})
+
+    def _entry(self, problem: ChatProblem, text: str) -> Entry:
+        """Return what a judge is shown. Rows may ask for one word, or for a word repeated."""
+        if is_blank(text):
+            gate = "empty"
+        elif problem.topic is not None:
+            gate = self._gate(problem, text)
+        else:
+            gate = "too long" if is_too_long(text, self._max_words) else ""
+        return Entry(problem.prompt, text, gate, problem.answer)
 
     def examples(self, problem: ChatProblem) -> dict[str, float]:
-        if not problem.answer:
+        if not problem.answer or self._judge is not None:  # a judge's verdicts are its own
             return {}
         if self._heuristic:
             return {problem.answer: 1.0, "": 0.0}
@@ -136,9 +198,22 @@ class ChatTask(DatasetTask[ChatProblem]):
         found = (
             answer
             for answer in candidates(problem.topic, problem.instructions)
-            if self.score(problem, answer).score == 1.0
+            if self._graded(problem, answer).score == 1.0
         )
         return next(found, "")
+
+
+def _judge_settings(judge: Any, model: str | None, *others: Any) -> JudgeSettings | None:
+    if judge is None:
+        for name, value in (("judge_model", model), ("rubric", others[0])):
+            require(value is None, f"{name}={value!r} is for a judge: give judge='http://.../v1'")
+        return None
+    return JudgeSettings(judge, model, *others)
+
+
+def _spoken(response: str) -> str:
+    """Return the answer without thinking, with plain line ends."""
+    return response.rpartition("</think>")[2].replace("\r\n", "\n")
 
 
 def _kinds(level: str, kinds: str | None) -> frozenset[str]:
@@ -162,14 +237,22 @@ def _without_repeat(text: str, problem: ChatProblem) -> str:
     return text
 
 
-def _problems(dataset: str, split: str | None) -> list[ChatProblem]:
+def _problems(dataset: str, split: str | None, has_judge: bool) -> list[ChatProblem]:
     rows = enumerate(load_rows(dataset, split), 1)
-    found = [_problem(row, dataset, number) for number, row in rows]
+    read = _plain_problem if has_judge else _problem
+    found = [read(row, dataset, number) for number, row in rows]
     kept = [problem for problem in found if problem is not None]
     if not kept:
         left = ", ".join(LEFT_OUT)
         raise DatasetError(f"dataset={dataset!r}: every row has a kind that is left out ({left})")
     return kept
+
+
+def _plain_problem(row: Mapping[str, Any], dataset: str, number: int) -> ChatProblem:
+    """Read a row for a judge: a prompt, and an answer to compare with if it has one."""
+    prompt = str(field(row, ("prompt",), dataset, number))
+    answer = row.get("answer")
+    return ChatProblem(prompt, prompt, (), answer=answer if isinstance(answer, str) else "")
 
 
 def _problem(row: Mapping[str, Any], dataset: str, number: int) -> ChatProblem | None:

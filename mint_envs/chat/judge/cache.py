@@ -1,0 +1,88 @@
+"""Verdicts on disk: one small file each, so that a verdict once given stays.
+
+Files are written whole (a temporary name, then a rename), so any number of threads and processes
+may share a folder. What cannot be read, or is not what was written, is a miss and is written anew.
+A folder that cannot be written to costs the memory of verdicts, never a verdict.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import re
+import threading
+import uuid
+from collections.abc import Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from ...errors import SettingError
+
+log = logging.getLogger("mint_envs.judge")
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+
+
+class Verdicts:
+    """The verdicts in ``folder``, and the questions that are being asked now.
+
+    Args:
+        folder: made if it is not there; None keeps nothing.
+
+    Raises:
+        SettingError: the folder cannot be made.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.lock = threading.Lock()
+        #: Keys that some thread is asking for now; others wait for it.
+        self.asking: dict[str, Future[Any]] = {}
+        self._said = False
+        try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SettingError(
+                f"judge_cache={str(folder)!r} cannot be a folder: {error}. Name another, or 'off'"
+            ) from error
+
+    def get(self, key: str) -> str | None:
+        """Return the verdict kept under ``key``, or None."""
+        if self.folder is None:
+            return None
+        try:
+            kept = json.loads(self._path(key).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return None
+        whole = isinstance(kept, dict) and kept.get("key") == key
+        verdict = kept.get("verdict") if whole else None
+        return verdict if isinstance(verdict, str) else None
+
+    def put(self, key: str, verdict: str, about: Mapping[str, str]) -> None:
+        """Keep ``verdict``; ``about`` says, for a reader of the folder, whose it is."""
+        if self.folder is None:
+            return
+        path = self._path(key)
+        scratch = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+        try:
+            path.parent.mkdir(exist_ok=True)
+            scratch.write_text(json.dumps({"key": key, "verdict": verdict, **about}) + "\n")
+            scratch.replace(path)
+        except OSError as error:
+            self._say(error)
+            with contextlib.suppress(OSError):
+                scratch.unlink()
+
+    def _path(self, key: str) -> Path:
+        assert self.folder is not None
+        assert _KEY.fullmatch(key)
+        return self.folder / key[:2] / f"{key}.json"
+
+    def _say(self, error: OSError) -> None:
+        """Say once that verdicts are not kept; they still count."""
+        if not self._said:
+            self._said = True
+            log.warning("verdicts cannot be kept in %s: %s", self.folder, error)

@@ -1,0 +1,135 @@
+"""Rewards from a judge: each answer by itself, or against the others of its group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
+from typing import Any
+
+from ..core import Reward
+from .judge.panel import Panel, Verdict
+from .judge.settings import JudgeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An answer to be judged.
+
+    Args:
+        gate: the gate that it failed, or ``""``; then it is worth 0, and nobody is asked.
+        reference: an answer to compare a lone one with, or ``""``.
+    """
+
+    request: str
+    answer: str
+    gate: str
+    reference: str
+
+
+def judged(settings: JudgeSettings, entries: Sequence[Entry]) -> list[Reward]:
+    """Return the rewards of ``entries``, in order.
+
+    In pairwise mode entries with one request are a group. An answer earns the mean of its
+    comparisons with the others: 1 for a win, 0.5 for a tie, 0 for a defeat; if one of them could
+    not be made, the reward is unmeasured.
+    """
+    panel = settings.panel()
+    about = {"judge": settings.model or panel.judge.name, "rubric": panel.rubric_version}
+    found = (_ratings if settings.mode == "score" else _standings)(panel, entries)
+    return [
+        _reward(entry, result, note, about)
+        for entry, (result, note) in zip(entries, found, strict=True)
+    ]
+
+
+Result = tuple[float | Verdict, str]  # (what it is worth, or why that is not known; in words)
+
+
+def _reward(entry: Entry, result: float | Verdict, note: str, about: Mapping[str, Any]) -> Reward:
+    error = "" if isinstance(result, float) else result.error
+    metadata = {**about, "gate": entry.gate, "verdict": note, "error": error}
+    if not isinstance(result, float):
+        return Reward(None, {}, metadata)
+    return Reward(result, {"gate": float(not entry.gate), "judge": result}, metadata)
+
+
+# -- each by itself -----------------------------------------------------------------------------
+
+
+def _ratings(panel: Panel, entries: Sequence[Entry]) -> list[Result]:
+    asked = [i for i, entry in enumerate(entries) if not entry.gate]
+    verdicts = panel.rate([(entries[i].request, entries[i].answer) for i in asked])
+    results: list[Result] = [(0.0, "")] * len(entries)
+    for i, verdict in zip(asked, verdicts, strict=True):
+        known = bool(verdict.choice)
+        results[i] = (panel.worth(verdict.choice) if known else verdict, verdict.choice)
+    return results
+
+
+# -- against the others of a group --------------------------------------------------------------
+
+
+def _standings(panel: Panel, entries: Sequence[Entry]) -> list[Result]:
+    matches = _matches(entries)
+    played = [match for match in matches if not match.settled]
+    outcomes = panel.compare([match.item for match in played])
+    scores: list[list[float]] = [[] for _ in entries]
+    errors: dict[int, Verdict] = {}
+    settled = [(match, match.outcome) for match in matches if match.settled]
+    for match, outcome in [*zip(played, outcomes, strict=True), *settled]:
+        for i, flipped in match.sides:
+            if isinstance(outcome, float):
+                scores[i].append(1.0 - outcome if flipped else outcome)
+            else:
+                errors[i] = outcome
+    return [_standing(entry, scores[i], errors.get(i)) for i, entry in enumerate(entries)]
+
+
+def _standing(entry: Entry, scores: Sequence[float], error: Verdict | None) -> Result:
+    if entry.gate:
+        return 0.0, ""
+    if error is not None:
+        return error, ""
+    if not scores:
+        return Verdict(error="pairwise: no other answer to compare with"), ""
+    won, lost = scores.count(1.0), scores.count(0.0)
+    return fmean(scores), f"{won} won, {len(scores) - won - lost} tied, {lost} lost"
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """Two answers to one request; ``sides`` are (entry, whether it is the second) pairs."""
+
+    item: tuple[str, str, str]
+    sides: tuple[tuple[int, bool], ...]
+    outcome: float = 0.0
+    settled: bool = False  # the outcome is known without asking
+
+
+def _matches(entries: Sequence[Entry]) -> list[_Match]:
+    groups: dict[str, list[int]] = {}
+    for i, entry in enumerate(entries):
+        groups.setdefault(entry.request, []).append(i)
+    found = []
+    for members in groups.values():
+        found += [_match(entries, i, j) for i, j in combinations(members, 2)]
+        lone = entries[members[0]]
+        if len(members) == 1 and lone.reference and not lone.gate:
+            item = (lone.request, lone.answer, lone.reference)
+            same = lone.answer == lone.reference
+            found.append(_Match(item, ((members[0], False),), 0.5, same))
+    return found
+
+
+def _match(entries: Sequence[Entry], i: int, j: int) -> _Match:
+    one, other = entries[i], entries[j]
+    # Put in the order of their texts, so that the same two answers are the same two questions.
+    if other.answer < one.answer:
+        i, j, one, other = j, i, other, one
+    item = (one.request, one.answer, other.answer)
+    sides = ((i, False), (j, True))
+    if one.gate or other.gate or one.answer == other.answer:
+        return _Match(item, sides, (1.0 + bool(other.gate) - bool(one.gate)) / 2, True)
+    return _Match(item, sides)
