@@ -87,9 +87,9 @@ def tool(function: Function) -> Function:
 def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Return ``{"name", "description", "parameters"}`` of a typed function with a docstring.
 
-    The description is the first paragraph of the docstring. Types: ``str``, ``int``, ``float``, ``bool``, ``list[T]``, ``dict[str, T]``, ``Literal``,
-    ``T | None``. ``Annotated[T, "text"]`` describes a parameter. One with a default may be left
-    out. ``self`` does not count.
+    The description is the first paragraph of the docstring. Types: ``str``, ``int``, ``float``,
+    ``bool``, ``list[T]``, ``dict[str, T]``, ``Literal``, ``T | None``. ``Annotated[T, "text"]``
+    describes a parameter. One with a default may be left out. ``self`` does not count.
 
     Raises:
         SettingError: no docstring, a parameter without a type, or one that JSON cannot say.

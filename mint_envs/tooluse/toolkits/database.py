@@ -220,6 +220,8 @@ def _explained(message: str) -> str:
             f"{message}: only the tables of list_tables, and functions that need no clock, no "
             "chance and no file. describe_table shows the columns."
         )
+    if "no such" in message:
+        return f"{message}; list_tables and describe_table show what there is"
     return message
 
 
