@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core import Episode, Message, Prompt, Reward, Task
 from ..errors import require
+from . import mcp as mcp_tools
 from .calls import Call, parse_calls
 from .families import MOST_CALLS, Request, Step, drawable
 from .schemas import ToolTable
@@ -79,6 +80,10 @@ class ToolUseTask(Task[ToolUseProblem]):
         distractors: Annotated[
             bool, "offer the tools of all toolkits, not only those needed"
         ] = False,
+        mcp: Annotated[
+            str | None, "an MCP server whose tools are on offer too: its command, or its URL"
+        ] = None,
+        mcp_timeout_s: Annotated[float, "seconds that a call of the MCP server may take"] = 10.0,
         max_turns: Annotated[int, "messages of the model before the episode ends, 2 to 100"] = 8,
         max_tool_calls: Annotated[int, "calls before the episode ends, 4 to 1000"] = 16,
         partial_credit: Annotated[bool, "pay for a part of the wanted change"] = True,
@@ -92,6 +97,11 @@ class ToolUseTask(Task[ToolUseProblem]):
         require(
             4 <= max_tool_calls <= 1000, f"max_tool_calls={max_tool_calls} must be from 4 to 1000"
         )
+        require(mcp_timeout_s > 0, f"mcp_timeout_s={mcp_timeout_s} must be above 0")
+        if mcp is not None:
+            self.nondeterministic = True  # type: ignore[misc]  # of this task, not of its class
+            _table((), mcp)  # a server that does not answer is said at once
+        self.mcp, self._mcp_timeout_s = mcp, mcp_timeout_s
         about = IN_PROCESS if toolkit == "all" else (toolkit,)
         self._families = drawable(about, max_calls, plain)
         self._distractors = distractors
@@ -111,12 +121,17 @@ class ToolUseTask(Task[ToolUseProblem]):
     def prompt(self, problem: ToolUseProblem) -> Prompt:
         workspace = f"\n\nWorkspace: {problem.workspace}"
         return [
-            Message(role="system", content=_preamble(problem.toolkits) + workspace),
+            Message(role="system", content=_preamble(problem.toolkits, self.mcp) + workspace),
             Message(role="user", content=problem.request.text),
         ]
 
     def start(self, problem: ToolUseProblem) -> Episode:
         return _Work(self, problem)
+
+    def workspace(self, problem: ToolUseProblem) -> Workspace:
+        """Return what an episode of ``problem`` has to work with."""
+        more = [] if self.mcp is None else [mcp_tools.McpTools(self.mcp, self._mcp_timeout_s)]
+        return Workspace(problem.toolkits, problem.workspace, more)
 
     def examples(self, problem: ToolUseProblem) -> dict[Any, float]:
         request = problem.request
@@ -137,10 +152,11 @@ class _Work(Episode):
 
     def __init__(self, task: ToolUseTask, problem: ToolUseProblem) -> None:
         self._task, self._request = task, problem.request
-        self._table = _table(problem.toolkits)
-        self._workspace = Workspace(problem.toolkits, problem.workspace)
+        self._table = _table(problem.toolkits, task.mcp)
+        self._workspace = task.workspace(problem)
         self._before = self._workspace.state()
-        self._wanted = Workspace(problem.toolkits, problem.workspace).replay(problem.request.turns)
+        wanted = Workspace(problem.toolkits, problem.workspace, self._workspace.more)
+        self._wanted = wanted.replay(problem.request.turns)
         self._user = User(problem.request.reply)
         self._failure = ""  # what broke that is not the model's fault
         self._turns = self._calls = self._failed = 0
@@ -202,8 +218,9 @@ class _Work(Episode):
     def _reward(self, score: float | None, state: float, answer: float) -> Reward:
         self._workspace.close()
         counts = {"turns": self._turns, "calls": self._calls, "failed_calls": self._failed}
+        more = {"failure": self._failure, "deterministic": self._task.mcp is None}
         parts = {"state": state, "answer": answer, "restraint": self._restraint}
-        return Reward(score, parts=parts, metadata={**counts, "failure": self._failure})
+        return Reward(score, parts=parts, metadata={**counts, **more})
 
 
 def _answer(text: str) -> str:
@@ -222,12 +239,16 @@ def _written(step: Step) -> str:
     return f"<tool_call>\n{body}\n</tool_call>"
 
 
-@lru_cache(maxsize=16)
-def _preamble(toolkits: tuple[str, ...]) -> str:
-    schemas = [schema for name in toolkits for schema in TOOLKITS[name].schemas()]
-    return _INSTRUCTIONS + "\n".join(json.dumps(schema) for schema in schemas)
+def _schemas(toolkits: tuple[str, ...], mcp: str | None) -> list[dict[str, Any]]:
+    more = [] if mcp is None else mcp_tools.offered_by(mcp)
+    return [schema for name in toolkits for schema in TOOLKITS[name].schemas()] + more
 
 
 @lru_cache(maxsize=16)
-def _table(toolkits: tuple[str, ...]) -> ToolTable:
-    return ToolTable([schema for name in toolkits for schema in TOOLKITS[name].schemas()])
+def _preamble(toolkits: tuple[str, ...], mcp: str | None) -> str:
+    return _INSTRUCTIONS + "\n".join(json.dumps(schema) for schema in _schemas(toolkits, mcp))
+
+
+@lru_cache(maxsize=16)
+def _table(toolkits: tuple[str, ...], mcp: str | None) -> ToolTable:
+    return ToolTable(_schemas(toolkits, mcp))

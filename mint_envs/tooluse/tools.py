@@ -189,6 +189,10 @@ class Toolkit(ABC):
         marked = [getattr(value, "__tool_schema__", None) for _, value in inspect.getmembers(cls)]
         return [schema for schema in marked if schema is not None]
 
+    def offered(self) -> list[dict[str, Any]]:
+        """Return the schemas of the tools of this object: of most toolkits, those of its class."""
+        return self.schemas()
+
     def table(self) -> ToolTable:
         """Return the tools with their schemas compiled."""
         return _table_of(type(self))

@@ -27,9 +27,10 @@ class Workspace:
         self._kits = [TOOLKITS[name]() for name in names]
         for kit in self._kits:
             kit.reset(np.random.default_rng(number))
-        self._more = list(more)
-        every = [*self._kits, *self._more]
-        self._by_tool = {schema["name"]: kit for kit in every for schema in kit.schemas()}
+        #: Toolkits that are on offer too.
+        self.more = list(more)
+        every = [*self._kits, *self.more]
+        self._by_tool = {schema["name"]: kit for kit in every for schema in kit.offered()}
 
     def state(self) -> dict[str, Any]:
         """Return a copy of the states of the toolkits, by name."""
@@ -49,7 +50,7 @@ class Workspace:
 
     def close(self) -> None:
         """Let go of what the toolkits hold, servers above all. Closing twice is harmless."""
-        for kit in [*self._kits, *self._more]:
+        for kit in [*self._kits, *self.more]:
             kit.close()
 
 
