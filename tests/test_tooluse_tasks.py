@@ -230,7 +230,7 @@ def test_more_than_was_asked_earns_less(name: str) -> None:
     tried = 0
     for seed in SEEDS:
         problem = task.sample(np.random.default_rng(seed))
-        changes = problem.toolkits != ("calculator",) if name == "and something else" else False
+        changes = name == "and something else" and problem.toolkits[0] in ("files", "keyvalue")
         if problem.request.answer is not None or changes:
             tried += 1
             assert play(task, seed, *LESS[name](problem)).score < 1.0, seed  # type: ignore[operator]
@@ -238,7 +238,7 @@ def test_more_than_was_asked_earns_less(name: str) -> None:
 
 
 def test_doing_it_twice_earns_no_more_and_undoing_it_earns_nothing() -> None:
-    task = ToolUseTask("keyvalue", max_calls=1)
+    task = ToolUseTask("keyvalue", max_calls=1, plain=True)
     for seed in SEEDS:
         problem = task.sample(np.random.default_rng(seed))
         twice = play(task, seed, *gold(problem) * 2, final(problem))
@@ -250,7 +250,7 @@ def test_doing_it_twice_earns_no_more_and_undoing_it_earns_nothing() -> None:
 
 
 def test_deleting_everything_earns_no_full_mark() -> None:
-    task = ToolUseTask("keyvalue", max_calls=1)
+    task = ToolUseTask("keyvalue", max_calls=1, plain=True)
     for seed in SEEDS:
         problem = task.sample(np.random.default_rng(seed))
         if steps(problem)[0][0] == "delete_key":

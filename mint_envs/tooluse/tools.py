@@ -22,7 +22,6 @@ values, drawn from a seed: it can be copied, compared and put back.
 
 from __future__ import annotations
 
-import copy
 import inspect
 import json
 import types
@@ -46,6 +45,7 @@ import numpy as np
 
 from ..errors import SettingError
 from .schemas import ToolTable
+from .state import copied
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
@@ -177,17 +177,17 @@ class Toolkit(ABC):
 
     def snapshot(self) -> dict[str, Any]:
         """Return a copy of the state."""
-        return copy.deepcopy(self.state)
+        found: dict[str, Any] = copied(self.state)
+        return found
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Put back a state that ``snapshot`` returned."""
-        self.state = copy.deepcopy(dict(snapshot))
+        self.state = copied(dict(snapshot))
 
     @classmethod
     def schemas(cls) -> list[dict[str, Any]]:
         """Return name, description and parameters of every tool, by name."""
-        marked = [getattr(value, "__tool_schema__", None) for _, value in inspect.getmembers(cls)]
-        return [schema for schema in marked if schema is not None]
+        return list(_schemas_of(cls))
 
     def offered(self) -> list[dict[str, Any]]:
         """Return the schemas of the tools of this object: of most toolkits, those of its class."""
@@ -224,6 +224,12 @@ class Toolkit(ABC):
             return text
         left = len(text) - self.max_output
         return f"{text[: self.max_output]}\n... ({left} more characters)"
+
+
+@cache
+def _schemas_of(kind: type[Toolkit]) -> tuple[dict[str, Any], ...]:
+    marked = [getattr(value, "__tool_schema__", None) for _, value in inspect.getmembers(kind)]
+    return tuple(schema for schema in marked if schema is not None)
 
 
 @cache
