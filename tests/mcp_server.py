@@ -7,6 +7,7 @@ import sys
 import time
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 
 server = MCPServer("small")
 notes: dict[str, str] = {}
@@ -29,7 +30,7 @@ def write_note(name: str, text: str = "") -> str:
 def read_note(name: str) -> str:
     """Return a note."""
     if name not in notes:
-        raise ValueError(f"there is no note {name!r}")
+        raise ToolError(f"there is no note {name!r}")
     return notes[name]
 
 

@@ -69,9 +69,9 @@ def on(pattern: str) -> Callable[[Policy], Policy]:
 # -- no tool, calculator, python ------------------------------------------------------------------
 
 
-@on(r"The number of my (\w+) is (\d+), .*")
+@on(r"The number of my (\w+) is (\d+), that of my (\w+) is (\d+)\. .* my (\w+)\?")
 def _(p: Player, m: Any) -> str:
-    return str(m[2])
+    return str({m[1]: m[2], m[3]: m[4]}[m[5]])
 
 
 @on(r".*the number of this errand is (\d+)\. .*")

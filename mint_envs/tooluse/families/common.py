@@ -71,14 +71,14 @@ _ERRANDS = ("Phone Ada", "Water the plants", "Book a taxi", "Print the poster", 
 
 def told(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
     """The answer stands in the request itself."""
-    (one, first), (two, second) = (
-        (thing, f"{rng.integers(1000, 10000)}") for thing in pick_two(rng, _THINGS)
-    )
+    one, two = pick_two(rng, _THINGS)
+    numbers = {thing: f"{rng.integers(1000, 10000)}" for thing in (one, two)}
+    asked = pick(rng, [one, two])
     text = (
-        f"The number of my {one} is {first}, that of my {two} is {second}. There is nothing to "
-        f"look up or to store: what is the number of my {one}?"
+        f"The number of my {one} is {numbers[one]}, that of my {two} is {numbers[two]}. There is "
+        f"nothing to look up or to store: what is the number of my {asked}?"
     )
-    return Request(text, (), first, no_tool=True)
+    return Request(text, (), numbers[asked], no_tool=True)
 
 
 def beyond(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:

@@ -1,0 +1,524 @@
+"""Database, calendar, shop, Python: what they do and refuse; and what holds of all toolkits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mint_envs.code.sandbox import Outcome, SandboxUnavailable
+from mint_envs.tooluse import TOOLKITS, Toolkit, ToolUseTask, diff
+from mint_envs.tooluse.toolkits import IN_PROCESS, Calendar, Database, Python, Retail
+
+
+def fresh(kind: type[Toolkit] | str, seed: int = 0) -> Any:
+    kit = TOOLKITS[kind]() if isinstance(kind, str) else kind()
+    kit.reset(np.random.default_rng(seed))
+    return kit
+
+
+def run(kit: Toolkit, name: str, /, **arguments: Any) -> Any:
+    result = kit.run(name, arguments)
+    assert result.ok, result.text
+    try:
+        return json.loads(result.text)
+    except ValueError:
+        return result.text
+
+
+def refused(kit: Toolkit, name: str, /, **arguments: Any) -> str:
+    before = kit.snapshot()
+    result = kit.run(name, arguments)
+    assert not result.ok, result.text
+    assert not result.failure
+    assert kit.state == before
+    return result.text
+
+
+# -- the database ---------------------------------------------------------------------------------
+
+
+def query(kit: Toolkit, sql: str) -> Any:
+    return run(kit, "query_database", sql=sql)["rows"]
+
+
+def test_the_database_is_what_it_says() -> None:
+    kit = fresh(Database)
+    tables = run(kit, "list_tables")
+    assert tables == ["departments", "employees", "projects"]
+    for table in tables:
+        rows = kit.state["tables"][table]
+        assert query(kit, f"SELECT count(*) FROM {table}") == [[len(rows)]]
+        text = run(kit, "describe_table", table=table)
+        found = run(kit, "query_database", sql=f"SELECT * FROM {table} ORDER BY id")
+        assert all(column in text for column in found["columns"])
+        shown = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
+        assert shown == [{"id": int(id), **row} for id, row in rows.items()]
+
+
+def test_changes_of_rows_are_changes_of_the_state() -> None:
+    kit = fresh(Database)
+    before = kit.snapshot()
+    id, title = query(kit, "SELECT id, title FROM projects LIMIT 1")[0]
+    sql = f"UPDATE projects SET hours = 7 WHERE title = '{title}' RETURNING hours"
+    assert run(kit, "update_database", sql=sql) == {"rows_changed": 1}
+    path = ("tables", "projects", str(id), "hours")
+    assert diff(before, kit.state) == {path: (before["tables"]["projects"][str(id)]["hours"], 7)}
+    run(kit, "update_database", sql=f"DELETE FROM projects WHERE id = {id}")
+    assert str(id) not in kit.state["tables"]["projects"]
+    run(kit, "update_database", sql="WITH t AS (SELECT min(id) AS i FROM employees) INSERT INTO "
+        "projects (id, title, lead_id, hours) SELECT 5, 'New', i, 1 FROM t")  # fmt: skip
+    assert kit.state["tables"]["projects"]["5"]["title"] == "New"
+
+
+@pytest.mark.parametrize(
+    ("sql", "text"),
+    [
+        ("DELETE FROM departments", "FOREIGN KEY"),
+        ("UPDATE projects SET lead_id = 1", "FOREIGN KEY"),
+        ("UPDATE employees SET name = NULL", "NOT NULL"),
+        ("UPDATE employees SET name = 'Same'", "UNIQUE"),
+        ("UPDATE projects SET hours = 9e999", "finite"),
+        ("UPDATE projects SET hours = X'00ff'", "finite"),
+        ("UPDATE projects SET hour = 1", "no such column"),
+        ("DELETE FROM elsewhere", "no such table"),
+        ("DELETE FROM projects; DELETE FROM employees", "one statement"),
+        ("CREATE TABLE more (x)", "begins with"),
+        ("DROP TABLE projects", "begins with"),
+        ("ALTER TABLE projects RENAME TO p", "begins with"),
+        ("PRAGMA foreign_keys = OFF", "begins with"),
+        ("ATTACH ':memory:' AS other", "begins with"),
+        ("BEGIN", "begins with"),
+        ("SELECT 1", "begins with"),
+        ("", "begins with"),
+        ("UPDATE sqlite_master SET sql = ''", "may not be modified"),
+        ("INSERT INTO sqlite_sequence VALUES ('x', 1)", "no such table"),
+        ("UPDATE employees SET name = 'a' || id, id = random()", "not authorized"),
+        ("-- a remark\nDELETE FROM projects", "begins with"),
+        ("EXPLAIN DELETE FROM projects", "begins with"),
+        ("WITH t AS (SELECT 1) DROP TABLE projects", "syntax error"),
+        ("\x00", "begins with"),
+        ("DELETE FROM projects WHERE title = '\x00'", "null character"),
+        ("DELETE FROM projects WHERE title = '\ud800'", "surrogates"),
+        ("DELETE FROM projects WHERE title = '" + "x" * 5000 + "'", "too large"),
+        ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 600) INSERT INTO "
+         "projects (title, lead_id, hours) SELECT 'p' || i, (SELECT max(id) FROM employees), 1 "
+         "FROM n", "at most 500 rows"),
+    ],
+)  # fmt: skip
+def test_a_change_that_is_refused_changes_nothing(sql: str, text: str) -> None:
+    assert text in refused(fresh(Database), "update_database", sql=sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "text"),
+    [
+        ("SELECT * FROM sqlite_master", "prohibited"),
+        ("SELECT * FROM sqlite_schema", "prohibited"),
+        ("SELECT * FROM main.sqlite_master", "prohibited"),
+        ("SELECT * FROM temp.sqlite_master", "prohibited"),
+        ("SELECT count(*) FROM sqlite_temp_master", "not authorized"),
+        ("SELECT count(*) FROM sqlite_master", "not authorized"),
+        ("SELECT * FROM pragma_table_info('projects')", "not authorized"),
+        ("SELECT * FROM pragma_database_list", "not authorized"),
+        ("SELECT count(*) FROM pragma_compile_options", "not authorized"),
+        ("SELECT * FROM json_each('[1]')", ""),
+        ("SELECT * FROM other.projects", "no such table"),
+        ("SELECT load_extension('x')", "not authorized"),
+        ("SELECT writefile('x', 'y')", "no such function"),
+        ("SELECT readfile('/etc/passwd')", "no such function"),
+        ("SELECT random()", "not authorized"),
+        ("SELECT hex(randomblob(8))", "not authorized"),
+        ("SELECT datetime('now')", "not authorized"),
+        ("SELECT strftime('%s', 'now')", "not authorized"),
+        ("SELECT CURRENT_TIMESTAMP", "not authorized"),
+        ("SELECT CURRENT_DATE, CURRENT_TIME", "not authorized"),
+        ("SELECT sqlite_version()", "not authorized"),
+        ("SELECT last_insert_rowid()", "not authorized"),
+        ("SELECT zeroblob(1000000000)", "not authorized"),
+        ("SELECT 1 FROM projects ORDER BY random()", "not authorized"),
+        ("VACUUM INTO 'stolen.db'", "begins with"),
+        ("SELECT 1; ATTACH 'stolen.db' AS s", "one statement"),
+        ("WITH t AS (SELECT 1) DELETE FROM projects", "not authorized"),
+        ("SELECT " + "(" * 300 + "1" + ")" * 300, ""),
+        ("SELECT 1" + " UNION SELECT 1" * 100, "too many"),
+        ("SELECT replace('" + "a" * 1000 + "', 'a', '" + "b" * 1000 + "')", "too big"),
+    ],
+)
+def test_a_query_reads_the_tables_and_nothing_else(
+    sql: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    message = refused(fresh(Database), "query_database", sql=sql)
+    assert text in message
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+        "WITH RECURSIVE n(i) AS (SELECT 'x' UNION ALL SELECT substr(i || i, 1, 1500) FROM n) "
+        "SELECT count(*) FROM n",
+        "SELECT count(*) FROM employees a, employees b, employees c, employees d, employees e, "
+        "employees f, employees g, employees h",
+        "SELECT a.name FROM employees a, employees b, employees c, employees d, employees e, "
+        "employees f, employees g, employees h ORDER BY b.name || c.name || d.name",
+    ],
+)
+def test_a_statement_that_never_ends_is_stopped_by_its_steps(sql: str) -> None:
+    kit = fresh(Database)
+    assert "300000 steps" in refused(kit, "query_database", sql=sql)
+    assert query(kit, "SELECT 1") == [[1]]
+
+
+def test_like_does_not_backtrack() -> None:
+    kit = fresh(Database)
+    row = f"SELECT '{'a' * 1500}' LIKE '{'%a' * 90}b', '{'a' * 1500}' GLOB '{'*a' * 90}b'"
+    assert query(kit, row) == [[0, 0]]
+
+
+def test_what_a_query_shows_is_capped_and_plain() -> None:
+    kit = fresh(Database)
+    found = run(kit, "query_database", sql="SELECT a.id FROM employees a, employees b, projects")
+    assert len(found["rows"]) == 50
+    assert "more" in found
+    odd = "SELECT X'00ff', 9e999, NULL, CAST(X'ff' AS TEXT), 1.5, 9223372036854775807"
+    assert query(kit, odd) == [["00ff", "inf", None, "\ufffd", 1.5, 9223372036854775807]]
+
+
+def test_any_thread_may_use_a_database() -> None:
+    kit = fresh(Database)
+    wanted = query(kit, "SELECT name FROM employees ORDER BY id")
+    barrier = threading.Barrier(4)
+
+    def ask(_: int) -> bool:
+        barrier.wait()
+        found = [query(kit, "SELECT name FROM employees ORDER BY id") for _ in range(20)]
+        return all(rows == wanted for rows in found)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(ask, range(4)))
+
+
+# -- the calendar ---------------------------------------------------------------------------------
+
+
+def a_week() -> Any:
+    kit = fresh(Calendar)
+    events = {
+        "ev-1111": {"title": "One", "start": "2031-01-06 09:00", "minutes": 60},
+        "ev-2222": {"title": "Two", "start": "2031-01-06 10:30", "minutes": 30},
+    }
+    kit.restore({"salt": 1, "now": "2031-01-06 08:00", "events": events})
+    return kit
+
+
+def test_the_calendar() -> None:
+    kit = a_week()
+    assert run(kit, "current_time") == "Monday 2031-01-06 08:00"
+    assert [event["id"] for event in run(kit, "list_events", day="2031-01-06")] == [
+        "ev-1111",
+        "ev-2222",
+    ]
+    assert run(kit, "find_free_slot", day="2031-01-06", minutes=30) == "2031-01-06 10:00"
+    assert run(kit, "find_free_slot", day="2031-01-06", minutes=31) == "2031-01-06 11:00"
+    assert run(kit, "find_free_slot", day="2031-01-07", minutes=480) == "2031-01-07 09:00"
+    id = run(kit, "create_event", title="Three", start="2031-01-06T10:00", minutes=30)
+    assert kit.state["events"][id]["start"] == "2031-01-06 10:00"
+    run(kit, "cancel_event", event_id="ev-1111")
+    run(kit, "move_event", event_id=id, start="2031-01-06 09:15")
+    run(kit, "change_length", event_id=id, minutes=75)
+    assert kit.state["events"][id] == {
+        "title": "Three", "start": "2031-01-06 09:15", "minutes": 75,
+    }  # fmt: skip
+    assert [event["title"] for event in run(kit, "find_events", text="T")] == ["Three", "Two"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [
+        ("create_event", {"title": "x", "start": "2031-01-06 09:30", "minutes": 30}, "overlaps"),
+        ("create_event", {"title": "x", "start": "2031-01-06 08:30", "minutes": 30}, "09:00"),
+        ("create_event", {"title": "x", "start": "2031-01-06 16:45", "minutes": 30}, "17:00"),
+        ("create_event", {"title": "x", "start": "2031-01-05 10:00", "minutes": 30}, "past"),
+        ("create_event", {"title": "x", "start": "tomorrow", "minutes": 30}, "no time"),
+        ("create_event", {"title": "x", "start": "2031-02-30 10:00", "minutes": 30}, "no day"),
+        ("create_event", {"title": "x", "start": "2031-01-07 24:00", "minutes": 30}, "no time"),
+        ("create_event", {"title": "x", "start": "2031-01-07 10:00", "minutes": 0}, "5 to 480"),
+        ("create_event", {"title": "x", "start": "2031-01-07 10:00", "minutes": 10**30}, "480"),
+        ("create_event", {"title": " ", "start": "2031-01-07 10:00", "minutes": 30}, "title"),
+        ("create_event", {"title": "One", "start": "2031-01-07 10:00", "minutes": 30}, "already"),
+        ("create_event", {"title": "x" * 10**6, "start": "2031-01-07 10:00", "minutes": 9}, "200"),
+        ("move_event", {"event_id": "ev-1111", "start": "2031-01-06 10:00"}, "overlaps"),
+        ("move_event", {"event_id": "ev-9999", "start": "2031-01-07 10:00"}, "no event"),
+        ("change_length", {"event_id": "ev-1111", "minutes": 120}, "overlaps"),
+        ("cancel_event", {"event_id": "One"}, "find_events"),
+        ("find_free_slot", {"day": "2031-01-05", "minutes": 30}, "past"),
+        ("find_free_slot", {"day": "2031-01-06", "minutes": 400}, "another day"),
+        ("list_events", {"day": "Monday"}, "no day"),
+    ],
+)
+def test_the_calendar_refuses(name: str, arguments: dict[str, Any], text: str) -> None:
+    assert text in refused(a_week(), name, **arguments)
+
+
+def test_an_event_may_move_over_itself() -> None:
+    kit = a_week()
+    run(kit, "move_event", event_id="ev-1111", start="2031-01-06 09:15")
+    assert "10:15" in refused(kit, "move_event", event_id="ev-2222", start="2031-01-06 09:30")
+
+
+def test_an_event_made_anew_elsewhere_is_the_same() -> None:
+    one, two = a_week(), a_week()
+    run(one, "create_event", title="New", start="2031-01-08 10:00", minutes=30)
+    id = run(two, "create_event", title="New", start="2031-01-07 10:00", minutes=30)
+    run(two, "move_event", event_id=id, start="2031-01-08 10:00")
+    assert one.state == two.state
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_first_events_keep_the_rules(seed: int) -> None:
+    kit = fresh(Calendar, seed)
+    for id, event in list(kit.state["events"].items()):
+        run(kit, "cancel_event", event_id=id)
+        assert run(kit, "create_event", **event) is not None
+
+
+# -- the shop -------------------------------------------------------------------------------------
+
+
+def a_shop() -> Any:
+    kit = fresh(Retail)
+    order = {
+        "email": "ada@x", "product": "P-1", "quantity": 2, "total": 60, "status": "pending",
+        "days": 1, "address": "1 A", "refunded": 0,
+    }  # fmt: skip
+    orders = {
+        "O-1": order,
+        "O-2": {**order, "status": "delivered", "days": 14},
+        "O-3": {**order, "status": "delivered", "days": 15},
+        "O-4": {**order, "status": "delivered", "days": 31},
+        "O-5": {**order, "status": "shipped"},
+        "O-6": {**order, "email": "ben@x"},
+        "O-7": {**order, "email": "ben@x", "status": "delivered"},
+    }
+    people = {f"{n}@x": {"name": n.title(), "address": "1 A"} for n in ("ada", "ben")}
+    products = {"P-1": {"name": "oak chair", "price": 30, "stock": 2}}
+    kit.restore({"salt": 1, "customers": people, "products": products, "orders": orders})
+    return kit
+
+
+def test_the_shop() -> None:
+    kit = a_shop()
+    assert run(kit, "find_customers", name="AD")[0]["email"] == "ada@x"
+    assert len(run(kit, "list_orders", email="ben@x")) == 2
+    assert run(kit, "find_products", text="Chair")[0]["stock"] == 2
+    run(kit, "change_quantity", order_id="O-1", email="ada@x", quantity=4)
+    assert kit.state["products"]["P-1"]["stock"] == 0
+    assert run(kit, "get_order", order_id="O-1")["total"] == 120
+    run(kit, "change_address", order_id="O-1", email="ada@x", address="2 B")
+    run(kit, "cancel_order", order_id="O-1", email="ada@x")
+    assert kit.state["products"]["P-1"]["stock"] == 4
+    new = run(kit, "place_order", email="ada@x", product_id="P-1", quantity=3)
+    assert kit.state["orders"][new]["total"] == 90
+    assert run(kit, "refund_order", order_id="O-2", email="ada@x") == 60
+    assert run(kit, "refund_order", order_id="O-3", email="ada@x") == 54
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [
+        ("cancel_order", {"order_id": "O-5", "email": "ada@x"}, "is shipped"),
+        ("cancel_order", {"order_id": "O-6", "email": "ada@x"}, "not an order of"),
+        ("cancel_order", {"order_id": "O-6", "email": "x"}, "not an order of"),
+        ("cancel_order", {"order_id": "O-9", "email": "ada@x"}, "list_orders"),
+        ("change_address", {"order_id": "O-6", "email": "ada@x", "address": "q"}, "not an order"),
+        ("change_address", {"order_id": "O-2", "email": "ada@x", "address": "q"}, "is delivered"),
+        ("change_address", {"order_id": "O-1", "email": "ada@x", "address": " "}, "address"),
+        ("change_address", {"order_id": "O-1", "email": "ada@x", "address": "q" * 10**6}, "200"),
+        ("change_quantity", {"order_id": "O-1", "email": "ada@x", "quantity": 5}, "only 2 more"),
+        ("change_quantity", {"order_id": "O-1", "email": "ada@x", "quantity": 6}, "1 to 5"),
+        ("change_quantity", {"order_id": "O-1", "email": "ada@x", "quantity": 0}, "1 to 5"),
+        ("change_quantity", {"order_id": "O-1", "email": "ada@x", "quantity": -9}, "1 to 5"),
+        ("place_order", {"email": "ada@x", "product_id": "P-1", "quantity": 3}, "only 2 more"),
+        ("place_order", {"email": "eve@x", "product_id": "P-1", "quantity": 1}, "no customer"),
+        ("place_order", {"email": "ada@x", "product_id": "P-9", "quantity": 1}, "no product"),
+        ("refund_order", {"order_id": "O-1", "email": "ada@x"}, "only delivered"),
+        ("refund_order", {"order_id": "O-4", "email": "ada@x"}, "too late"),
+        ("refund_order", {"order_id": "O-7", "email": "ada@x"}, "not an order of"),
+        ("list_orders", {"email": "eve@x"}, "find_customers"),
+    ],
+)
+def test_the_shop_keeps_its_rules(name: str, arguments: dict[str, Any], text: str) -> None:
+    assert text in refused(a_shop(), name, **arguments)
+
+
+def test_an_order_is_refunded_once() -> None:
+    kit = a_shop()
+    run(kit, "refund_order", order_id="O-2", email="ada@x")
+    assert "before" in refused(kit, "refund_order", order_id="O-2", email="ada@x")
+
+
+# -- Python ---------------------------------------------------------------------------------------
+
+
+def test_a_program_is_run_and_its_faults_come_back() -> None:
+    kit = Python()
+    assert run(kit, "run_python", code="print('a')\nprint(2)") == "a\n2"
+    assert run(kit, "run_python", code="x = 1") == "(nothing was printed)"
+    for code, text in [
+        ("print(1)\n1 / 0", "ZeroDivisionError: division by zero (line 2)\n1"),
+        ("def (", "SyntaxError"),
+        ("import sys; sys.exit(3)", "SystemExit"),
+        ("open('/etc/passwd')", "Error"),
+        ("print('x' * 10**7)", "limit of output"),
+        ("#" * 30_000, "longer than"),
+        ("'\ud800'", "surrogates"),
+    ]:
+        assert text in refused(kit, "run_python", code=code)
+    assert len(kit.run("run_python", {"code": "print('x' * 10_000)"}).text) < 4100
+
+
+def test_a_program_remembers_nothing_and_draws_the_same() -> None:
+    kit = Python()
+    run(kit, "run_python", code="x = 5; open('/tmp/kept', 'w').write('1')")
+    assert "NameError" in refused(kit, "run_python", code="print(x)")
+    assert "Error" in refused(kit, "run_python", code="open('/tmp/kept')")
+    code = "import random\nprint(random.random(), hash('a'), set('abc'))"
+    assert run(kit, "run_python", code=code) == run(Python(), "run_python", code=f"{code}\n")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda code: Outcome(failure="the worker was lost"),
+        lambda code: (_ for _ in ()).throw(SandboxUnavailable("no namespaces")),
+    ],
+)
+def test_without_a_sandbox_it_is_unmeasured(fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shared:
+        run = staticmethod(lambda code, **_: fault(code))
+
+    monkeypatch.setattr("mint_envs.code.sandbox.shared", lambda _: Shared)
+    result = Python().run("run_python", {"code": "print(1)"})
+    assert not result.ok
+    assert result.failure
+    task = ToolUseTask("python", plain=True)
+    problem = task.sample(np.random.default_rng(0))
+    episode = task.start(problem)
+    reward: Any = episode.respond(next(iter(task.examples(problem)))[0])
+    assert reward.score is None
+    assert reward.metadata["failure"] == result.failure
+
+
+# -- all of them ----------------------------------------------------------------------------------
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+WORDS = [
+    "SELECT", "UPDATE", "INSERT", "DELETE", "FROM", "WHERE", "SET", "INTO", "VALUES", "WITH",
+    "AS", "(", ")", ",", ";", "*", "=", "'", "--", "projects", "employees", "hours", "id",
+    "title", "1", "'x'", "NULL", "ORDER", "BY", "LIMIT", "UNION", "ALL", "JOIN", "count(*)",
+    "sqlite_master", "RETURNING", "RECURSIVE",
+]  # fmt: skip
+SQL = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+TEXT = st.text(max_size=12) | SQL
+
+
+@st.composite
+def any_calls(draw: st.DrawFn) -> tuple[str, list[tuple[str, dict[str, Any]]]]:
+    """Draw calls whose arguments are anything, or fit the schema, or are taken from the state."""
+    name = draw(st.sampled_from(IN_PROCESS))
+    state = fresh(name).state
+    ids = st.sampled_from(sorted(_words(state)) or [""])
+    kinds = {"integer": st.integers(-3, 500), "string": TEXT | ids}
+    calls = []
+    for schema in draw(st.lists(st.sampled_from(TOOLKITS[name].schemas()), max_size=8)):
+        properties = schema["parameters"]["properties"]
+        arguments = {
+            key: draw(JSON if draw(st.integers(0, 9)) == 0 else kinds.get(kind.get("type"), JSON))
+            for key, kind in properties.items()
+        }
+        calls.append((schema["name"], arguments))
+    return name, calls
+
+
+def _words(state: Any) -> set[str]:
+    if isinstance(state, dict):
+        return set(state).union(*map(_words, state.values()))
+    return {state} if isinstance(state, str) else set()
+
+
+@given(any_calls(), st.integers(0, 3))
+def test_no_arguments_raise_and_every_cap_holds(
+    drawn: tuple[str, list[tuple[str, dict[str, Any]]]], seed: int
+) -> None:
+    name, calls = drawn
+    kit, twin = fresh(name, seed), fresh(name, seed)
+    for call in calls:
+        before = kit.snapshot()
+        result = kit.run(*call)
+        assert result == twin.run(*call)
+        assert result.ok or kit.state == before
+        assert not result.failure
+        assert len(result.text) <= kit.max_output + 40
+        assert json.loads(json.dumps(kit.snapshot(), allow_nan=False)) == kit.state
+    assert kit.state == twin.state
+
+
+@given(st.sampled_from(sorted(TOOLKITS)), st.text(max_size=20), JSON, st.text(max_size=8))
+def test_no_name_and_no_arguments_raise(name: str, tool: str, value: Any, key: str) -> None:
+    kit = TOOLKITS[name](**{"runner": lambda _: Outcome()} if name == "python" else {})
+    kit.reset(np.random.default_rng(0))
+    for schema in [*kit.schemas(), {"name": tool}]:
+        kit.run(schema["name"], {key: value})
+        kit.run(schema["name"], value if isinstance(value, dict) else {})
+
+
+_SCRIPT = """
+import hashlib, json, sys
+import numpy as np
+from mint_envs.tooluse import ToolUseTask
+from mint_envs.tooluse.workspace import Workspace
+from mint_envs.tooluse.toolkits import IN_PROCESS
+found = []
+task = ToolUseTask(distractors=True)
+for seed in range(60):
+    problem = task.sample(np.random.default_rng(seed))
+    workspace = Workspace(problem.toolkits, problem.workspace)
+    found.append(workspace.state())
+    for turn in problem.request.turns:
+        found += [workspace.run(*step) for step in turn]
+    found.append(workspace.state())
+    found.append([problem.request.text, problem.request.answer, problem.request.reply])
+print(hashlib.sha256(json.dumps(found).encode()).hexdigest())
+"""
+
+
+def test_the_same_seed_and_calls_give_the_same_in_another_process() -> None:
+    def digest(hash_seed: str) -> str:
+        script = f"import sys\nsys.path[:] = {sys.path!r}\n{_SCRIPT}"
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True,
+            env={"PYTHONHASHSEED": hash_seed},
+        )  # fmt: skip
+        return done.stdout
+
+    assert digest("1") == digest("2")
+    assert len(digest("3").strip()) == len(hashlib.sha256().hexdigest())
