@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .common import NO_TOOL, Entry, Request, in_turn
+from .common import NO_TOOL, Entry, Request, in_turn, pick
+
+#: The digits of a power of ten have a sum that nobody needs a program for.
+_BASES = [base for base in range(3, 30) if base % 10]
 
 
 def digit_sum(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
-    base, power = int(rng.integers(3, 30)), int(rng.integers(60, 200))
+    base, power = pick(rng, _BASES), int(rng.integers(60, 200))
     steps = in_turn(("run_python", {"code": f"print(sum(map(int, str({base} ** {power}))))"}))
     answer = sum(map(int, str(base**power)))
     return Request(f"What is the sum of the digits of {base} ** {power}?", steps, str(answer))
@@ -32,7 +35,7 @@ def collatz(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
 
 
 def mend(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
-    base, power = int(rng.integers(3, 30)), int(rng.integers(60, 200))
+    base, power = pick(rng, _BASES), int(rng.integers(60, 200))
     broken = f"print(sum(int(d) for d in {base} ** {power}))"
     mended = f"print(sum(int(d) for d in str({base} ** {power})))"
     steps = in_turn(("run_python", {"code": broken}), ("run_python", {"code": mended}))
