@@ -10,21 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 from tokenizers_for_tests import small_tokenizer
+from tooluse_policy import solve, written
 
 import mint_envs
 from mint_envs import Reward, TokenEnv
 from mint_envs.errors import SettingError
 from mint_envs.testing import check_env, check_task
 from mint_envs.tooluse import ToolUseTask
-from mint_envs.tooluse.families import FAMILIES
 
 SEEDS = range(60)
 Turn = list[tuple[str, dict[str, Any]]]
-
-
-def written(*calls: tuple[str, dict[str, Any]]) -> str:
-    bodies = [json.dumps({"name": name, "arguments": args}) for name, args in calls]
-    return "\n".join(f"<tool_call>\n{body}\n</tool_call>" for body in bodies)
 
 
 def play(task: ToolUseTask, seed: int, *texts: str) -> Reward:
@@ -37,66 +32,12 @@ def play(task: ToolUseTask, seed: int, *texts: str) -> Reward:
     raise AssertionError("the episode does not end")
 
 
-# -- solved from the messages alone -------------------------------------------------------------
-
-#: What a request looks like, and the calls of each turn, from its words ``m`` and results ``r``.
-POLICY: list[tuple[str, list[Callable[[Any, list[str]], Turn]]]] = [
-    (r"What is (\d+ .+)\?", [lambda m, r: [("calculate", {"expression": m[1]})]]),
-    (r"What is the value of the entry '(.+)'\?", [lambda m, r: [("get_value", {"key": m[1]})]]),
-    (r"Set the entry '(.+)' to '(.+)'\.",
-     [lambda m, r: [("set_value", {"key": m[1], "value": m[2]})]]),
-    (r"Delete the entry '(.+)'\.", [lambda m, r: [("delete_key", {"key": m[1]})]]),
-    (r"Copy the value of the entry '(.+)' to a new entry '(.+)'\.",
-     [lambda m, r: [("get_value", {"key": m[1]})],
-      lambda m, r: [("set_value", {"key": m[2], "value": r[0]})]]),
-    (r"Rename the entry '(.+)' to '(.+)' and .+",
-     [lambda m, r: [("get_value", {"key": m[1]})],
-      lambda m, r: [("delete_key", {"key": m[1]})],
-      lambda m, r: [("set_value", {"key": m[2], "value": r[0]})]]),
-    (r"Swap the values of the entries '(.+)' and '(.+)'\.",
-     [lambda m, r: [("get_value", {"key": m[1]}), ("get_value", {"key": m[2]})],
-      lambda m, r: [("set_value", {"key": m[1], "value": r[1]}),
-                    ("set_value", {"key": m[2], "value": r[0]})]]),
-    (r"What does the file (\S+) say\?", [lambda m, r: [("read_file", {"path": m[1]})]]),
-    (r"Write a file (\S+) with exactly this text: (.+)",
-     [lambda m, r: [("write_file", {"path": m[1], "content": m[2]})]]),
-    (r"Move the file (\S+) to (\S+)\.",
-     [lambda m, r: [("move", {"source": m[1], "destination": m[2]})]]),
-    (r"Copy the file (\S+) to (\S+); .+",
-     [lambda m, r: [("read_file", {"path": m[1]})],
-      lambda m, r: [("write_file", {"path": m[2], "content": r[0]})]]),
-    (r"Find the file whose text is '(.+)' and delete it\.",
-     [lambda m, r: [("search", {"text": m[1]})],
-      lambda m, r: [("delete", {"path": json.loads(r[0])[0]})]]),
-]  # fmt: skip
-
-
-def solve(task: ToolUseTask, seed: int) -> tuple[Reward, str]:
-    """Play by the policy; return the reward, and the pattern of the request."""
-    problem = task.sample(np.random.default_rng(seed))
-    request = task.prompt(problem)[-1]["content"]  # type: ignore[index]
-    pattern, turns = next((p, t) for p, t in POLICY if re.fullmatch(p, request))
-    words = re.fullmatch(pattern, request)
-    episode, results = task.start(problem), list[str]()
-    for turn in turns:
-        reply = episode.respond(written(*turn(words, results)))
-        assert isinstance(reply, list)
-        text = reply[0]["content"]
-        results += re.findall(r"<tool_response>\n(.*?)\n</tool_response>", text, re.DOTALL)
-    reward = episode.respond(f"Answer: {results[0]}" if request.endswith("?") else "Done.")
-    assert isinstance(reward, Reward)
-    return reward, pattern
-
-
 @pytest.mark.parametrize("distractors", [False, True])
-def test_every_family_is_solved_from_the_messages_alone(distractors: bool) -> None:
+def test_what_is_drawn_is_solved_from_the_messages_alone(distractors: bool) -> None:
     task = ToolUseTask(distractors=distractors)
-    seen = set()
-    for seed in range(300):
-        reward, pattern = solve(task, seed)
-        assert reward.score == 1.0
-        seen.add(pattern)
-    assert len(seen) == len(POLICY) == sum(map(len, FAMILIES.values()))
+    for seed in range(200):
+        reward, _ = solve(task, task.sample(np.random.default_rng(seed)))
+        assert reward.score == 1.0, seed
 
 
 @pytest.mark.parametrize(
@@ -136,7 +77,8 @@ def test_results_come_in_the_order_of_the_calls_and_faults_come_back_as_text() -
     assert results[2].startswith("Error: there is no tool")
     reward = episode.respond("no answer")
     assert isinstance(reward, Reward)
-    assert reward.metadata == {"turns": 2, "calls": 4, "failed_calls": 2}
+    counts = {"turns": 2, "calls": 4, "failed_calls": 2}
+    assert reward.metadata == {**counts, "failure": "", "deterministic": True}
 
 
 def test_the_episode_ends_with_its_turns_or_calls() -> None:
@@ -288,7 +230,7 @@ def test_more_than_was_asked_earns_less(name: str) -> None:
     tried = 0
     for seed in SEEDS:
         problem = task.sample(np.random.default_rng(seed))
-        changes = problem.toolkits != ("calculator",) if name == "and something else" else False
+        changes = name == "and something else" and problem.toolkits[0] in ("files", "keyvalue")
         if problem.request.answer is not None or changes:
             tried += 1
             assert play(task, seed, *LESS[name](problem)).score < 1.0, seed  # type: ignore[operator]
@@ -296,7 +238,7 @@ def test_more_than_was_asked_earns_less(name: str) -> None:
 
 
 def test_doing_it_twice_earns_no_more_and_undoing_it_earns_nothing() -> None:
-    task = ToolUseTask("keyvalue", max_calls=1)
+    task = ToolUseTask("keyvalue", max_calls=1, plain=True)
     for seed in SEEDS:
         problem = task.sample(np.random.default_rng(seed))
         twice = play(task, seed, *gold(problem) * 2, final(problem))
@@ -308,7 +250,7 @@ def test_doing_it_twice_earns_no_more_and_undoing_it_earns_nothing() -> None:
 
 
 def test_deleting_everything_earns_no_full_mark() -> None:
-    task = ToolUseTask("keyvalue", max_calls=1)
+    task = ToolUseTask("keyvalue", max_calls=1, plain=True)
     for seed in SEEDS:
         problem = task.sample(np.random.default_rng(seed))
         if steps(problem)[0][0] == "delete_key":

@@ -22,9 +22,16 @@ class _Absent:
 ABSENT = _Absent()
 
 
+def copied(state: Any) -> Any:
+    """Return a copy of plain values: several times as fast as ``copy.deepcopy``."""
+    if isinstance(state, dict):
+        return {key: copied(value) for key, value in state.items()}
+    return [copied(value) for value in state] if isinstance(state, list) else state
+
+
 def leaves(state: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Yield (path, value) of every leaf. Empty lists and dictionaries are leaves too."""
-    if isinstance(state, Mapping) and state:
+    if isinstance(state, dict | Mapping) and state:  # the first is the quick one to tell
         for key, value in state.items():
             yield from leaves(value, (*path, key))
     elif isinstance(state, list) and state:
@@ -36,7 +43,10 @@ def leaves(state: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def diff(before: Any, after: Any) -> dict[Path, tuple[Any, Any]]:
     """Return ``{path: (old, new)}`` for every leaf that differs; ``ABSENT`` where there is none."""
-    old, new = dict(leaves(before)), dict(leaves(after))
+    return _changes(dict(leaves(before)), dict(leaves(after)))
+
+
+def _changes(old: dict[Path, Any], new: dict[Path, Any]) -> dict[Path, tuple[Any, Any]]:
     pairs = {path: (old.get(path, ABSENT), new.get(path, ABSENT)) for path in {**old, **new}}
     return {path: pair for path, pair in pairs.items() if not same(*pair)}
 
@@ -56,9 +66,10 @@ def grade_state(before: Any, wanted: Any, after: Any, *, partial_credit: bool = 
         ``Reward`` with ``parts`` ``changed`` and ``untouched``, and ``metadata`` ``wanted``,
         ``matched`` and ``collateral``: numbers of leaves.
     """
-    goal, made = diff(before, wanted), diff(before, after)
+    first, target, last = (dict(leaves(state)) for state in (before, wanted, after))
+    goal, made = _changes(first, target), _changes(first, last)
     matched = sum(path in made and same(goal[path][1], made[path][1]) for path in goal)
-    missed = diff(wanted, after)
+    missed = _changes(target, last)
     collateral = sum(path not in goal for path in made)
     count = max(len(goal), 1)
     changed = matched / count if goal else 1.0

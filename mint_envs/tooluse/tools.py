@@ -22,12 +22,12 @@ values, drawn from a seed: it can be copied, compared and put back.
 
 from __future__ import annotations
 
-import copy
 import inspect
 import json
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import (
     Annotated,
     Any,
@@ -45,6 +45,7 @@ import numpy as np
 
 from ..errors import SettingError
 from .schemas import ToolTable
+from .state import copied
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
@@ -55,11 +56,22 @@ class ToolError(Exception):
     """Raised by a tool for what the model did wrong; its text goes back to the model."""
 
 
+class ToolUnavailable(Exception):
+    """Raised by a tool when what it stands on is missing or broken: a sandbox, a server.
+
+    That is nobody's wrong call: an episode in which it happens is left unmeasured.
+    """
+
+
 class ToolResult(NamedTuple):
-    """What a call gives back: ``text`` for the model, and whether the tool did its work."""
+    """What a call gives back: ``text`` for the model, and whether the tool did its work.
+
+    ``failure`` says what broke that is not the model's fault; it is ``""`` when nothing did.
+    """
 
     text: str
     ok: bool
+    failure: str = ""
 
 
 def tool(function: Function) -> Function:
@@ -75,9 +87,9 @@ def tool(function: Function) -> Function:
 def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Return ``{"name", "description", "parameters"}`` of a typed function with a docstring.
 
-    Types: ``str``, ``int``, ``float``, ``bool``, ``list[T]``, ``dict[str, T]``, ``Literal``,
-    ``T | None``. ``Annotated[T, "text"]`` describes a parameter. One with a default may be left
-    out. ``self`` does not count.
+    The description is the first paragraph of the docstring. Types: ``str``, ``int``, ``float``,
+    ``bool``, ``list[T]``, ``dict[str, T]``, ``Literal``, ``T | None``. ``Annotated[T, "text"]``
+    describes a parameter. One with a default may be left out. ``self`` does not count.
 
     Raises:
         SettingError: no docstring, a parameter without a type, or one that JSON cannot say.
@@ -100,7 +112,8 @@ def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
         "required": required,
         "additionalProperties": False,
     }
-    return {"name": name, "description": text.partition("\n\n")[0], "parameters": schema}
+    description = " ".join(text.partition("\n\n")[0].split())
+    return {"name": name, "description": description, "parameters": schema}
 
 
 def _parameter(
@@ -164,38 +177,64 @@ class Toolkit(ABC):
 
     def snapshot(self) -> dict[str, Any]:
         """Return a copy of the state."""
-        return copy.deepcopy(self.state)
+        found: dict[str, Any] = copied(self.state)
+        return found
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Put back a state that ``snapshot`` returned."""
-        self.state = copy.deepcopy(dict(snapshot))
+        self.state = copied(dict(snapshot))
 
     @classmethod
     def schemas(cls) -> list[dict[str, Any]]:
         """Return name, description and parameters of every tool, by name."""
-        marked = [getattr(value, "__tool_schema__", None) for _, value in inspect.getmembers(cls)]
-        return [schema for schema in marked if schema is not None]
+        return list(_schemas_of(cls))
+
+    def offered(self) -> list[dict[str, Any]]:
+        """Return the schemas of the tools of this object: of most toolkits, those of its class."""
+        return self.schemas()
+
+    def table(self) -> ToolTable:
+        """Return the tools with their schemas compiled."""
+        return _table_of(type(self))
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Run one call. Whatever is wrong with it comes back as text; nothing raises."""
-        table = ToolTable.of(self.schemas())
-        assert table is not None
+        table = self.table()
         given = _whole_numbers(dict(arguments), table.schema(name))
         if fault := table.check(name, given):
-            return ToolResult(f"Error: {fault.message}", False)
+            return ToolResult(self._short(f"Error: {fault.message}"), False)
         try:
-            result = getattr(self, name)(**given)
+            return ToolResult(self._short(_as_text(self.do(name, given))), True)
+        except ToolUnavailable as error:
+            return ToolResult(self._short(f"Error: {error}"), False, str(error))
         except ToolError as error:
             return ToolResult(self._short(f"Error: {error}"), False)
         except Exception as error:  # a fault of the tool itself must not end the episode
             return ToolResult(self._short(f"Error: {type(error).__name__}: {error}"), False)
-        return ToolResult(self._short(_as_text(result)), True)
+
+    def do(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Do what a call that fits its schema asks for; return a plain value, or raise."""
+        return getattr(self, name)(**arguments)
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to let go of
+        """Let go of what the toolkit holds outside of its state. Closing twice is harmless."""
 
     def _short(self, text: str) -> str:
         if len(text) <= self.max_output:
             return text
         left = len(text) - self.max_output
         return f"{text[: self.max_output]}\n... ({left} more characters)"
+
+
+@cache
+def _schemas_of(kind: type[Toolkit]) -> tuple[dict[str, Any], ...]:
+    marked = [getattr(value, "__tool_schema__", None) for _, value in inspect.getmembers(kind)]
+    return tuple(schema for schema in marked if schema is not None)
+
+
+@cache
+def _table_of(kind: type[Toolkit]) -> ToolTable:
+    return ToolTable(kind.schemas())
 
 
 def _whole_numbers(arguments: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:

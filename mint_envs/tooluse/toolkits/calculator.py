@@ -66,7 +66,7 @@ def _tokens(expression: str) -> list[str]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise ToolError(f"unexpected {text[at:].strip()[:20]!r}")
+            raise ToolError(f"unexpected {text[at:].strip()[:20]!r}; write + - * / // % **")
         found.append(match[0].strip())
         at = match.end()
     return found

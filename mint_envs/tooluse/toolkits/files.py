@@ -95,7 +95,7 @@ class FileSystem(Toolkit):
         if not parts:
             raise ToolError("the root cannot be deleted")
         if self._entry(parts) and isinstance(self._entry(parts), dict):
-            raise ToolError(f"{_shown(path)} is not empty")
+            raise ToolError(f"{_shown(path)} is not empty: delete what is in it first")
         del self._directory(parts[:-1])[parts[-1]]
 
     @tool

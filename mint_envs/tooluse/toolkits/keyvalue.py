@@ -61,7 +61,7 @@ class KeyValueStore(Toolkit):
 
     def _known(self, key: str) -> str:
         if key not in self._entries:
-            raise ToolError(f"there is no entry {key[:80]!r}")
+            raise ToolError(f"there is no entry {key[:80]!r}; list_keys gives the names")
         return key
 
 
