@@ -99,7 +99,7 @@ class ToolUseTask(Task[ToolUseProblem]):
         )
         require(mcp_timeout_s > 0, f"mcp_timeout_s={mcp_timeout_s} must be above 0")
         if mcp is not None:
-            self.nondeterministic = True  # type: ignore[misc]  # of this task, not of its class
+            self.nondeterministic = True  # of this task, not of its class
             _table((), mcp)  # a server that does not answer is said at once
         self.mcp, self._mcp_timeout_s = mcp, mcp_timeout_s
         about = IN_PROCESS if toolkit == "all" else (toolkit,)
