@@ -83,6 +83,8 @@ class ToolUseTask(Task[ToolUseProblem]):
             for calls, family in FAMILIES[name]
             if calls <= max_calls
         ]
+        #: Names of the toolkits whose tools are on offer, in one problem or another.
+        self.toolkits = tuple(sorted(TOOLKITS)) if distractors else self._about
         self._distractors = distractors
         self.max_turns, self.max_tool_calls = max_turns, max_tool_calls
         self.partial_credit = partial_credit
