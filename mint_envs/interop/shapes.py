@@ -7,6 +7,7 @@ loss mask. Both may be used from many threads; a ``TextTask`` may be pickled.
 
 from __future__ import annotations
 
+import importlib
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -270,7 +271,10 @@ def _shared_task(env: str, settings: Mapping[str, Any]) -> Task[Any]:
         written = json.dumps(settings, sort_keys=True)
     except TypeError:  # an object, say a judge: not to be told from another
         return _make_task(env, settings)
-    spec = gym.spec(env)
+    module, _, name = env.rpartition(":")
+    if module:
+        importlib.import_module(module)
+    spec = gym.spec(name)
     with _lock:
         key = (id(spec), written)
         if key not in _tasks:  # the spec is kept, so that its id is no other's

@@ -1,15 +1,15 @@
 """SkyRL-gym: ``BaseTextEnv``, one or several turns.
 
     from skyrl_gym.envs import register
-    register(id="mint", entry_point="mint_envs.interop.skyrl_gym:MintTextEnv",
-             kwargs={"env_config": {"env": "mint/Code-v0", "settings": {"style": "chat"}}})
+    register(id="mint", entry_point="mint_envs.interop.skyrl_gym:MintTextEnv")
 
-The data set is made of ``rows``. Unmeasured: SkyRL has no way to leave a sample out, so ``step``
+The data set is made of ``rows``, which say all that an episode needs. Unmeasured: SkyRL has no way to leave a sample out, so ``step``
 raises ``Unmeasured``; a 0 would be learned from.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,18 +32,20 @@ def rows(
             "env_class": id,
             "reward_spec": {"method": "rule", "ground_truth": str(row["task_seed"])},
             "task_seed": row["task_seed"],
+            "settings": json.dumps(settings),
         }
         for row in TextTask(env, **settings).rows(count, start)
     ]
 
 
 class _TextEnv:
-    """One episode; ``extras["task_seed"]`` names the problem."""
+    """One episode; ``extras`` is a row of ``rows``."""
 
     def __init__(self, env_config: Any = None, extras: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        config, extras = dict(env_config or {}), dict(extras or {})
-        self._task = TextTask(config["env"], **dict(config.get("settings") or {}))
+        extras = dict(extras or {})
+        settings = json.loads(extras.get("settings") or "{}")
+        self._task = TextTask(extras["data_source"], **settings)
         self._seed = int(extras["task_seed"])
         self._episode: TextEpisode | None = None
         self.max_turns = int(extras.get("max_turns", 100))
