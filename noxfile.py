@@ -98,3 +98,15 @@ def interop_openreward(session: nox.Session) -> None:
 def interop_atropos(session: nox.Session) -> None:
     """BaseEnv's own handling of items, up to the groups that it sends."""
     live(session, "atropos", "atroposlib==0.4.0")
+
+
+@nox.session(tags=["interop"])
+def interop_signatures(session: nox.Session) -> None:
+    """verl, OpenRLHF and NeMo Gym, which need a GPU or Python 3.13: what of them runs anywhere."""
+    session.install(
+        "--no-deps", "--only-binary=:all:", "--python-version=3.13.14",
+        f"--target={session.create_tmp()}", "nemo-gym==0.7.0",
+    )  # fmt: skip
+    session.env["PYTHONPATH"] = session.create_tmp()
+    wheels = ("verl==0.9.1", "openrlhf==0.11.2")
+    live(session, "signatures", "aiohttp", "pylatexenc", "fastapi", "httpx", alone=wheels)

@@ -9,7 +9,7 @@ true, which NeMo Gym leaves out of every score, and ``failure_kind`` says why.
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core import Task
@@ -57,6 +57,14 @@ def verify(body: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def summary(responses: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return NeMo Gym's ``AggregateMetrics``: the mean reward, over what was measured."""
+    kept = [found["reward"] for found in responses if not found.get("mask_sample")]
+    means = {"mean/reward": sum(kept) / len(kept)} if kept else {}
+    counts = {"measured": len(kept), "unmeasured": len(responses) - len(kept)}
+    return {"agent_metrics": {**means, **counts}, "key_metrics": means, "group_level_metrics": []}
+
+
 def app() -> Any:
     """Return the FastAPI application: the routes of a NeMo Gym resources server."""
     from fastapi import FastAPI, HTTPException
@@ -76,6 +84,10 @@ def app() -> Any:
             return await asyncio.to_thread(verify, body)
         except (KeyError, ValueError) as error:
             raise HTTPException(422, f"{type(error).__name__}: {error}") from error
+
+    @server.post("/aggregate_metrics")
+    async def aggregate(body: dict[str, Any]) -> dict[str, Any]:
+        return summary(body["verify_responses"])
 
     @server.get("/reverify_mode")
     async def reverify_mode() -> str:

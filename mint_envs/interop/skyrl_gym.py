@@ -3,8 +3,8 @@
     from skyrl_gym.envs import register
     register(id="mint", entry_point="mint_envs.interop.skyrl_gym:MintTextEnv")
 
-The data set is made of ``rows``, which say all that an episode needs. Unmeasured: SkyRL has no way to leave a sample out, so ``step``
-raises ``Unmeasured``; a 0 would be learned from.
+The data set is made of ``rows``, which say all that an episode needs. Unmeasured: SkyRL has no way
+to leave a sample out, so ``step`` raises ``Unmeasured``; a 0 would be learned from.
 """
 
 from __future__ import annotations

@@ -3,6 +3,6 @@
 An id may have no dots, so the wheel holds this file under that name, at its top.
 """
 
-from mint_envs.interop.verifiers import __all__, __getattr__
+from mint_envs.interop.verifiers import __all__
 
 __all__ += []  # the list itself: MintTaskset is made when it is asked for

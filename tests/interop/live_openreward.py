@@ -19,7 +19,6 @@ from openreward.api.environments.client import EnvironmentsAPI
 import mint_envs
 from mint_envs.interop import openreward as adapter
 
-
 pytestmark = pytest.mark.filterwarnings("default")  # theirs
 _update_check._checked = True  # no call home from a test
 
@@ -59,7 +58,10 @@ def test_one_turn() -> None:
             with env.session(task=task) as session:
                 assert text(session.get_prompt()).endswith("= ?")
                 (tool,) = session.list_tools()
-                assert (tool.name, list(tool.input_schema["properties"])) == ("submit", ["response"])
+                assert (tool.name, list(tool.input_schema["properties"])) == (
+                    "submit",
+                    ["response"],
+                )
                 right = answer(SUM, seed) if seed else "down"
                 out = session.call_tool("submit", {"response": right})
                 assert (out.reward, out.finished) == ((1.0 if seed else None), True)

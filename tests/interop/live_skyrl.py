@@ -43,7 +43,7 @@ class Engine:
     async def generate(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
         contexts = [TOKENIZER.decode(ids) for ids in batch["prompt_token_ids"]]
         texts = [self._policy(context) for context in contexts]
-        ids = [TOKENIZER.encode(text) + [TOKENIZER.eos_token_id] for text in texts]
+        ids = [[*TOKENIZER.encode(text), TOKENIZER.eos_token_id] for text in texts]
         return {
             "responses": texts,
             "response_ids": ids,

@@ -1,4 +1,7 @@
-"""tinker-cookbook's own rollouts, filters and data assembly: ``nox -s interop_tinker_cookbook``."""
+"""tinker-cookbook's own rollouts, filters and data assembly: ``nox -s interop_tinker_cookbook``.
+
+The episodes of a group run at once, so which of them gets which answer is not told.
+"""
 
 from __future__ import annotations
 
@@ -62,11 +65,11 @@ def test_a_group_becomes_training_data() -> None:
     right = answer(SUM, group.seed)
     policy = Script(lambda _, call: [right, "0", "0", right][call])
     result = asyncio.run(do_group_rollout(group, policy))
-    assert result.get_total_rewards() == [1.0, 0.0, 0.0, 1.0]
+    assert sorted(result.get_total_rewards()) == [0.0, 0.0, 1.0, 1.0]
     data, _ = assemble_training_data([result], compute_advantages([result]))
     assert len(data) == 4
     weights = [set(d.loss_fn_inputs["advantages"].to_numpy().tolist()) for d in data]
-    assert weights == [{0, 0.5}, {0, -0.5}, {0, -0.5}, {0, 0.5}]
+    assert sorted(map(sum, weights)) == [-0.5, -0.5, 0.5, 0.5]
     metrics = compute_trajectory_metrics([result], [group.logging_tags()])
     assert metrics["env/all/mint/right"] == 0.5
 
@@ -77,7 +80,8 @@ def test_unmeasured_moves_nothing() -> None:
     policy = Script(lambda _, call: [right, "down", "0", "0"][call])
     result = asyncio.run(do_group_rollout(group, policy))
     (advantages,) = compute_advantages([result])
-    assert advantages.tolist() == pytest.approx([2 / 3, 0.0, -1 / 3, -1 / 3])
+    assert sorted(advantages.tolist()) == pytest.approx([-1 / 3, -1 / 3, 0.0, 2 / 3])
+    assert 0.0 in advantages.tolist()  # exactly
     metrics = compute_trajectory_metrics([result], [group.logging_tags()])
     assert metrics["env/all/mint/measured"] == 0.75
     nothing = asyncio.run(do_group_rollout(group, Script(lambda *_: "down")))
@@ -109,7 +113,7 @@ def test_code_is_run() -> None:
     task = mint_envs.make("mint/Code-v0", style="chat").unwrapped.task  # type: ignore[attr-defined]
     gold = next(iter(task.examples(task.problem(group.seed))))
     result = asyncio.run(do_group_rollout(group, Script(lambda _, call: [gold, "no"][call])))
-    assert result.get_total_rewards() == [1.0, 0.0]
+    assert sorted(result.get_total_rewards()) == [0.0, 1.0]
 
 
 def first_observation(group: adapter.MintGroup) -> list[int]:

@@ -106,7 +106,9 @@ def test_a_real_step_on_code(tmp_path: Path) -> None:
     """Nothing is scripted: the random model babbles, and the sandbox says that it is no program."""
     env: Any = {"env": "mint/Code-v0", "style": "chat"}
     function = adapter.reward_func(**env)
-    _, log, _ = train(tmp_path, adapter.rows(**env, count=2), None, reward_funcs=function, length=16)
+    _, log, _ = train(
+        tmp_path, adapter.rows(**env, count=2), None, reward_funcs=function, length=16
+    )
     assert log["reward"] == 0.0
     assert log["mint/measured"] == 1.0
 
@@ -122,7 +124,7 @@ def test_code_is_run(tmp_path: Path) -> None:
 
 
 def call(name: str, **arguments: Any) -> str:
-    return f'<tool_call>\n{json.dumps({"name": name, "arguments": arguments})}\n</tool_call>'
+    return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"
 
 
 def test_environment_factory_several_turns(tmp_path: Path) -> None:

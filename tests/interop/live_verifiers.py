@@ -80,7 +80,9 @@ def test_vf_eval(tmp_path: Path) -> None:
 
     first = tasks(env=SUM, count=1)[0].data.prompt[0].content
     with openai_server.serve(policy) as url:
-        path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.getenv("PYTHONPATH")])])
+        path = os.pathsep.join(
+            [str(Path(__file__).parent), *filter(None, [os.getenv("PYTHONPATH")])]
+        )
         bin = str(Path(sys.executable).parent)
         environment = {
             **os.environ, "PYTHONPATH": path, "NO_KEY": "none",
