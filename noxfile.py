@@ -109,4 +109,4 @@ def interop_signatures(session: nox.Session) -> None:
     )  # fmt: skip
     session.env["PYTHONPATH"] = session.create_tmp()
     wheels = ("verl==0.9.1", "openrlhf==0.11.2")
-    live(session, "signatures", "aiohttp", "pylatexenc", "fastapi", "httpx", alone=wheels)
+    live(session, "signatures", "aiohttp", "pylatexenc", "fastapi", "httpx", "pandas", alone=wheels)

@@ -7,6 +7,7 @@ import pkgutil
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -24,6 +25,7 @@ from mint_envs.errors import SettingError, Unmeasured
 from mint_envs.interop import gymnasium as plain
 from mint_envs.interop import openenv, shapes, toolcalls, trl
 from mint_envs.interop.shapes import TextTask, TokenEpisode
+from mint_envs.registration import BUILT_IN
 from mint_envs.testing import check_env
 
 mint_envs.register("interop/Down-v0", toys.Down)
@@ -50,7 +52,7 @@ def test_importing_an_adapter_imports_no_library(name: str) -> None:
 # -- text -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env", mint_envs.env_ids())
+@pytest.mark.parametrize("env", sorted(BUILT_IN))
 def test_a_number_is_the_problem_that_the_environment_has_at_it(env: str) -> None:
     made = mint_envs.make(env)
     made.reset(options={"index": 5})
@@ -272,3 +274,11 @@ def test_gymnasiums_statistics() -> None:
 def test_a_class_that_is_not_there_is_no_import() -> None:
     with pytest.raises(AttributeError, match="nothing"):
         openenv.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("section", ["Gymnasium", "Another library"])
+def test_the_example_of_the_documentation(section: str, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "interop.md").read_text(encoding="utf-8")
+    body = page.split(f"\n## {section}\n")[1].split("\n## ")[0]
+    exec(body.split("```python\n")[1].split("```")[0], {})
+    assert capsys.readouterr().out

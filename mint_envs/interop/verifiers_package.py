@@ -3,6 +3,12 @@
 An id may have no dots, so the wheel holds this file under that name, at its top.
 """
 
-from mint_envs.interop.verifiers import __all__
+from typing import Any
 
-__all__ += []  # the list itself: MintTaskset is made when it is asked for
+from mint_envs.interop import verifiers
+
+__all__ = ["MintTaskset"]  # noqa: F822  (made when asked for)
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(verifiers, name)

@@ -14,6 +14,7 @@ import uvicorn
 from fastapi.testclient import TestClient
 from flaky import GUESS, SUM, answer
 from openenv.core.generic_client import GenericEnvClient
+from page import examples
 
 import mint_envs
 from mint_envs.interop import openenv as adapter
@@ -113,3 +114,12 @@ def test_code_is_run_from_many_threads() -> None:
     ):
         rewards = list(pool.map(lambda seed: asyncio.run(solve(url, seed)), range(6)))
     assert rewards == [0, 1, 0, 1, 0, 1]
+
+
+def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
+    server, client = examples("OpenEnv")
+    scope: dict[str, Any] = {"__name__": "docs"}
+    exec(server, scope)
+    with Served(scope["app"]) as url:
+        exec(client.replace("http://localhost:8000", url), {})
+    assert capsys.readouterr().out.strip().endswith(("0.0", "1.0"))

@@ -15,6 +15,7 @@ import uvicorn
 from flaky import GUESS, SUM, answer
 from openreward import _update_check
 from openreward.api.environments.client import EnvironmentsAPI
+from page import examples
 
 import mint_envs
 from mint_envs.interop import openreward as adapter
@@ -24,25 +25,33 @@ _update_check._checked = True  # no call home from a test
 
 
 @contextmanager
-def serving(env: str, count: int, **settings: Any) -> Iterator[Any]:
-    """Serve an environment; give openreward's client of it."""
+def running(app: Any) -> Iterator[str]:
+    """Serve an application; give its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    app = adapter.server(env, count, **settings).app
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
         assert thread.is_alive()
         time.sleep(0.01)
-    client = EnvironmentsAPI(base_url=f"http://127.0.0.1:{port}", api_key="none")
     try:
-        yield client.get(env.rpartition("/")[2].lower())
+        yield f"http://127.0.0.1:{port}"
     finally:
-        client.close()
         server.should_exit = True
         thread.join()
+
+
+@contextmanager
+def serving(env: str, count: int, **settings: Any) -> Iterator[Any]:
+    """Serve an environment; give openreward's client of it."""
+    with running(adapter.server(env, count, **settings).app) as url:
+        client = EnvironmentsAPI(base_url=url, api_key="none")
+        try:
+            yield client.get(env.rpartition("/")[2].lower())
+        finally:
+            client.close()
 
 
 def text(blocks: Any) -> str:
@@ -105,3 +114,14 @@ def test_code_is_run() -> None:
             with env.session(task=spec) as session:
                 gold = next(iter(task.examples(task.problem(seed))))
                 assert session.call_tool("submit", {"response": gold}).reward == 1.0
+
+
+def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
+    server, client = examples("Open Reward Standard")
+    scope: dict[str, Any] = {"__name__": "docs"}
+    exec(server, scope)
+    with running(scope["server"].app) as url:
+        exec(client.replace("http://localhost:8080", url), {})
+    said = capsys.readouterr().out.splitlines()
+    assert "finish" in said[-2]
+    assert said[-1] in ("0.0", "1.0")

@@ -19,6 +19,7 @@ import pytest
 import stubs
 from fastapi.testclient import TestClient
 from flaky import GUESS, SUM, answer
+from page import examples
 
 from mint_envs.errors import Unmeasured
 from mint_envs.interop import nemo_gym, openrlhf, verl
@@ -205,3 +206,23 @@ def test_nemo_gym_names_are_theirs() -> None:
     kinds = source("nemo_gym.failure_kinds")
     words = {n.value for n in ast.walk(kinds) if isinstance(n, ast.Constant)}
     assert "verifier_error" in words
+
+
+def test_the_examples_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    function, agent = examples("OpenRLHF")
+    scope: dict[str, Any] = {}
+    exec(function, scope)
+    assert list(inspect.signature(scope["reward_func"]).parameters) == [
+        "queries", "prompts", "labels",
+    ]  # fmt: skip
+    exec(agent.replace('"Qwen/Qwen3-0.6B"', "None"), scope)
+    scope["AgentExecutor"]()
+    (rows,) = examples("verl")
+    exec(rows, {})
+    (lines,) = examples("NeMo Gym")
+    exec(lines, {})
+    assert len(Path("train.jsonl").read_text().splitlines()) == 512
+    import pandas
+
+    assert len(pandas.read_parquet("train.parquet")) == 512

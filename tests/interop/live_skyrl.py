@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import typing_extensions
 from flaky import GUESS, SUM, answer
+from page import examples
 from tiny import tokenizer
 
 import mint_envs
@@ -119,3 +120,9 @@ def test_the_real_tool_use() -> None:
 def test_unmeasured_stops_the_run() -> None:
     with pytest.raises(Unmeasured, match="sandbox is down"):
         play(adapter.rows(SUM, 2), lambda _: "down", 1)
+
+
+def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = examples("SkyRL-gym")
+    exec(code.replace('id="mint"', 'id="docs"').replace('make("mint"', 'make("docs"'), {})
+    assert capsys.readouterr().out.strip() in ("0.0", "1.0")

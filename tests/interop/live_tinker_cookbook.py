@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import tinker
 from flaky import GUESS, SUM, answer
+from page import examples
 from tinker_cookbook.completers import TokenCompleter, TokensWithLogprobs
 from tinker_cookbook.rl import types
 from tinker_cookbook.rl.data_processing import (
@@ -148,3 +149,13 @@ def test_the_signatures_are_theirs(ours: Any, theirs: Any) -> None:
         return [(p.name, p.kind, p.default) for p in signature(call).parameters.values()]
 
     assert shape(ours) == shape(theirs)
+
+
+def test_the_example_of_the_documentation() -> None:
+    """All but the last line, which wants a key."""
+    code, _, last = examples("tinker-cookbook")[0].rstrip().rpartition("\n")
+    assert last == "asyncio.run(train.main(config))"
+    scope: dict[str, Any] = {}
+    exec(code.replace("tokenizer=model", "tokenizer=None"), scope)
+    data, _ = asyncio.run(scope["config"].dataset_builder())
+    assert len(first_observation(data.get_batch(99)[31])) > 20

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import itertools
 import json
+import re
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +20,9 @@ import pytest
 import torch
 from datasets import Dataset
 from flaky import GUESS, SUM, answer
+from page import examples
 from tiny import model_folder, tokenizer
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import get_json_schema
 from trl import GRPOConfig, GRPOTrainer
 from trl.chat_template_utils import qwen3_chat_template
@@ -46,17 +48,23 @@ class Scripted(GRPOTrainer):
         return [[*ids, self.processing_class.eos_token_id] for ids in said], None
 
 
+def model(folder: Path) -> str:
+    """Write a tiny Qwen3 whose chat template TRL knows; return its folder."""
+    made = tokenizer()
+    made.chat_template = qwen3_chat_template
+    made.add_tokens(["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"])
+    model_folder(folder, "qwen3", max_position_embeddings=4096, vocab_size=len(made))
+    made.save_pretrained(folder)
+    return str(folder)
+
+
 def train(
     folder: Path, rows: list[dict[str, Any]], policy: Policy | None, **changes: Any
 ) -> tuple[GRPOTrainer, dict[str, float], float]:
     """Train one step; return the trainer, its last log, and how far the weights moved."""
-    path = model_folder(folder / "model", "qwen3", max_position_embeddings=4096)
-    model = AutoModelForCausalLM.from_pretrained(path)
-    made = tokenizer()
-    made.chat_template = qwen3_chat_template
-    made.add_tokens(["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"])
-    model.resize_token_embeddings(len(made))
-    before = [weights.detach().clone() for weights in model.parameters()]
+    path = model(folder / "model")
+    policy_model = AutoModelForCausalLM.from_pretrained(path)
+    before = [weights.detach().clone() for weights in policy_model.parameters()]
     config = GRPOConfig(
         output_dir=str(folder / "out"), per_device_train_batch_size=4, num_generations=4,
         max_completion_length=changes.pop("length", 2048), max_steps=1, use_cpu=True, bf16=False,
@@ -64,12 +72,15 @@ def train(
         shuffle_dataset=False, chat_template_kwargs={"enable_thinking": False},
     )  # fmt: skip
     trainer = Scripted(
-        model=model, args=config, train_dataset=Dataset.from_list(rows), processing_class=made,
+        model=policy_model,
+        args=config,
+        train_dataset=Dataset.from_list(rows),
+        processing_class=AutoTokenizer.from_pretrained(path),
         **changes,
-    )  # fmt: skip
+    )
     trainer.policy = policy
     trainer.train()
-    moved = [(a - b).abs().max() for a, b in zip(model.parameters(), before, strict=True)]
+    moved = [(a - b).abs().max() for a, b in zip(policy_model.parameters(), before, strict=True)]
     log = next(entry for entry in trainer.state.log_history if "reward" in entry)
     return trainer, log, float(torch.stack(moved).max().detach())
 
@@ -198,3 +209,17 @@ def test_a_data_set_without_numbers_is_told() -> None:
         adapter.reward_func(SUM)(prompts=["?"], completions=["1"])
     with pytest.raises(SettingError, match=r"trl\.empty_rows"):
         adapter.environment_factory(SUM)().reset(prompt="?")
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_example_of_the_documentation(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = "max_steps=1, max_completion_length=8, use_cpu=True, bf16=False, report_to='none'"
+    code = re.sub(r"max_completion_length=\d+, max_steps=100", small, examples("TRL")[number])
+    code = code.replace("Qwen/Qwen3-0.6B", model(tmp_path / "small")).replace("512", "8")
+    assert small in code
+    scope: dict[str, Any] = {}
+    exec(code, scope)
+    assert scope["trainer"].state.global_step == 1
