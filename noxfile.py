@@ -50,7 +50,8 @@ def live(session: nox.Session, name: str, *requirements: str, alone: tuple[str, 
         session.install(*requirements)
     if alone:
         session.install("--no-deps", *alone)
-    command = ("-m", "pytest", "-p", "no:cacheprovider", LIVE.format(name))
+    # -P: the installed package is tested, not the source tree that we stand in.
+    command = ("-P", "-m", "pytest", "-p", "no:cacheprovider", LIVE.format(name))
     session.run("python", *command, *session.posargs)
 
 
