@@ -18,6 +18,7 @@ import openai_server
 import pytest
 import verifiers.v1 as vf
 from flaky import GUESS, SUM, answer
+from verifiers.v1.trace import AgentInfo
 from verifiers.v1.utils.loaders import load_taskset, taskset_config_type
 
 import mint_envs
@@ -36,7 +37,7 @@ def scored(task: Any, reply: str) -> Any:
     """Return verifiers' trace of a reply, scored by its own ``Task.score``."""
     trace = vf.Trace(
         task=vf.TraceTask(type=type(task).__name__, data=task.data, key=task.key, hash=task.hash),
-        state=vf.State(),
+        agent=AgentInfo(config=vf.AgentConfig()),
     )
     trace.root_reply = reply
     asyncio.run(task.score(trace))
