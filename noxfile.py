@@ -1,18 +1,113 @@
-"""Checks that need an environment of their own. ``nox -s skyrl`` takes about six minutes."""
+"""Checks that need an environment of their own: ``nox -s skyrl``, or ``nox -t interop`` for all of
+the other libraries that our adapters plug into.
+
+Every session has its own environment, so that no library's pins reach ours. What all of them need
+(torch, transformers, this package) is installed in each, or borrowed: ``MINT_NOX_BASE=VENV`` names
+a virtual environment that has ``.[local,mint,math,test]``.
+"""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import nox
 
 nox.options.sessions = []
+nox.options.default_venv_backend = "uv|virtualenv"
+
+LIVE = "tests/interop/live_{}.py"
 
 
 @nox.session
 def skyrl(session: nox.Session) -> None:
-    """Train through the real SDK on a real peer: SkyRL 0.3.0 on this machine's CPU.
+    """Train through the real SDK on a real peer: SkyRL 0.3.0 on this machine's CPU: six minutes.
 
     It brings torch: where the default index has only CUDA builds, point PIP_EXTRA_INDEX_URL at
     one with CPU builds, or allow for 6.7 GB instead of 2.2 GB.
     """
     session.install("-r", "tests/skyrl/requirements.txt", ".[mint,test]")
     session.run("pytest", "tests/skyrl/peer.py", "-p", "no:cacheprovider", *session.posargs)
+
+
+def live(session: nox.Session, name: str, *requirements: str, alone: tuple[str, ...] = ()) -> None:
+    """Install a library and run its live test.
+
+    Args:
+        session: whose environment it is.
+        name: of the file under tests/interop.
+        requirements: what to install.
+        alone: what to install without its requirements: it needs little of them here.
+    """
+    base = os.environ.get("MINT_NOX_BASE")
+    if base:
+        (packages,) = Path(base).absolute().glob("lib/python*/site-packages")
+        (own,) = Path(session.virtualenv.location).glob("lib/python*/site-packages")
+        (own / "base.pth").write_text(f"{packages}\n")  # after our own, so that ours come first
+    else:
+        session.install(".[local,mint,math,test]")
+    if requirements:
+        session.install(*requirements)
+    if alone:
+        session.install("--no-deps", *alone)
+    # -P: the installed package is tested, not the source tree that we stand in.
+    command = ("-P", "-m", "pytest", "-p", "no:cacheprovider", LIVE.format(name))
+    session.run("python", *command, *session.posargs)
+
+
+@nox.session(tags=["interop"])
+def interop_trl(session: nox.Session) -> None:
+    """GRPOTrainer trains: reward functions, and environments with tools. Torch is not asked for."""
+    needed = ("dill", "multiprocess", "pandas", "xxhash", "pyarrow", "fsspec", "psutil", "tzdata")
+    ours = ("trl==1.16.0", "accelerate==1.15.0", "datasets==5.2.0", *needed, "aiohttp")
+    live(session, "trl", alone=ours)
+
+
+@nox.session(tags=["interop"])
+def interop_tinker_cookbook(session: nox.Session) -> None:
+    """Rollouts, filters and data assembly; 0.4.0 is the newest that takes our SDK's tinker."""
+    needed = ("chz", "blobfile", "tiktoken", "aiohttp", "datasets==5.2.0")
+    live(session, "tinker_cookbook", *needed, alone=("tinker-cookbook==0.4.0",))
+
+
+@nox.session(tags=["interop"])
+def interop_skyrl(session: nox.Session) -> None:
+    """SkyRL's generator; its wheel asks for Ray and more, which this part does not use."""
+    needed = ("skyrl-gym==0.4.0", "aiohttp", "loguru")
+    live(session, "skyrl", *needed, alone=("skyrl==0.3.0",))
+
+
+@nox.session(tags=["interop"])
+def interop_verifiers(session: nox.Session) -> None:
+    """Offline scores, and the command vf-eval against a model on loopback."""
+    live(session, "verifiers", "verifiers==0.4.0", "uv")
+
+
+@nox.session(tags=["interop"])
+def interop_openenv(session: nox.Session) -> None:
+    """The server and its clients, over HTTP and WebSocket."""
+    live(session, "openenv", "openenv==0.10.0")
+
+
+@nox.session(tags=["interop"])
+def interop_openreward(session: nox.Session) -> None:
+    """The server and its client on loopback."""
+    live(session, "openreward", "openreward==0.1.167")
+
+
+@nox.session(tags=["interop"])
+def interop_atropos(session: nox.Session) -> None:
+    """BaseEnv's own handling of items, up to the groups that it sends."""
+    live(session, "atropos", "atroposlib==0.4.0")
+
+
+@nox.session(tags=["interop"])
+def interop_signatures(session: nox.Session) -> None:
+    """verl, OpenRLHF and NeMo Gym, which need a GPU or Python 3.13: what of them runs anywhere."""
+    session.install(
+        "--no-deps", "--only-binary=:all:", "--python-version=3.13.14",
+        f"--target={session.create_tmp()}", "nemo-gym==0.7.0",
+    )  # fmt: skip
+    session.env["PYTHONPATH"] = session.create_tmp()
+    wheels = ("verl==0.9.1", "openrlhf==0.11.2")
+    live(session, "signatures", "aiohttp", "pylatexenc", "fastapi", "httpx", "pandas", alone=wheels)

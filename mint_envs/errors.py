@@ -7,7 +7,8 @@
     |-- TokenizerError (ValueError)    a tokenizer that cannot be loaded or cannot frame a turn
     |-- RewardError (ValueError)       a task returned a reward outside the contract
     |-- ContractError (AssertionError) the conformance kit found a fault
-    `-- SandboxUnavailable             no sandbox of the wanted kind works on this machine
+    |-- SandboxUnavailable             no sandbox of the wanted kind works on this machine
+    `-- Unmeasured                     a reward is None where only an error can say so (interop)
 
 Gymnasium's own ``ResetNeeded`` is raised for a step before ``reset`` or after the end of an
 episode, since that is the error its users already catch.
@@ -60,6 +61,10 @@ class ContractError(MintEnvsError, AssertionError):
 
 class SandboxUnavailable(MintEnvsError):
     """No sandbox of the wanted kind works here; the message says what is missing."""
+
+
+class Unmeasured(MintEnvsError):
+    """A reward could not be measured, and the library that asked knows no other way to hear it."""
 
 
 def require(condition: bool, message: str) -> None:

@@ -104,6 +104,8 @@ class ToolUseTask(Task[ToolUseProblem]):
         self.mcp, self._mcp_timeout_s = mcp, mcp_timeout_s
         about = IN_PROCESS if toolkit == "all" else (toolkit,)
         self._families = drawable(about, max_calls, plain)
+        #: Names of the toolkits whose tools are on offer, in one problem or another.
+        self.toolkits = tuple(sorted({*IN_PROCESS, *about})) if distractors else about
         self._distractors = distractors
         self.max_turns, self.max_tool_calls = max_turns, max_tool_calls
         self.partial_credit = partial_credit

@@ -1,0 +1,106 @@
+"""TRL's GRPOTrainer: ``reward_funcs``, and ``environment_factory`` for several turns.
+
+    rows = trl.rows("mint/Code-v0", 512, style="chat")
+    GRPOTrainer(model=..., train_dataset=Dataset.from_list(rows),
+                reward_funcs=trl.reward_func("mint/Code-v0", style="chat"))
+
+Unmeasured: ``None``, which TRL leaves out of the group if no other reward function scores the row.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core import Reward, Task
+from ..errors import require
+from .shapes import TextEpisode, TextTask, as_text, details
+from .toolcalls import methods
+
+
+def rows(
+    env: str | Task[Any], count: int | None = None, start: int = 0, **settings: Any
+) -> list[dict[str, Any]]:
+    """Return rows for ``datasets.Dataset.from_list``: ``prompt`` and ``task_seed``."""
+    return TextTask(env, **settings).rows(count, start)
+
+
+def empty_rows(count: int, start: int = 0) -> list[dict[str, Any]]:
+    """Return rows whose prompt comes from the environment, for ``environment_factory``."""
+    user = {"role": "user", "content": ""}
+    return [{"prompt": [user], "task_seed": seed} for seed in range(start, start + count)]
+
+
+def reward_func(env: str | Task[Any], **settings: Any) -> Callable[..., list[float | None]]:
+    """Return a function for ``reward_funcs``; the data set has the columns of ``rows``.
+
+    Raises:
+        SettingError: the environment has several turns. Later: a row has no ``task_seed``.
+    """
+    task = TextTask(env, **settings).single_turn("trl.environment_factory")
+
+    def reward(
+        prompts: Any = None,
+        completions: Sequence[Any] = (),
+        task_seed: Sequence[int] | None = None,
+        log_metric: Callable[[str, float], None] | None = None,
+        **_: Any,
+    ) -> list[float | None]:
+        require(task_seed is not None, "the data set has no column task_seed: make it of trl.rows")
+        texts = [as_text(completion) for completion in completions]
+        rewards = task.score_batch(zip(task_seed or (), texts, strict=True))
+        if log_metric is not None:
+            _log(rewards, log_metric)
+        return [reward.score for reward in rewards]
+
+    reward.__name__ = task.name
+    return reward
+
+
+def environment_factory(env: str | Task[Any], **settings: Any) -> Callable[[], Any]:
+    """Return a class for ``environment_factory``; the data set is ``empty_rows`` or alike.
+
+    The model acts by tool calls: the tools of the environment where it has such, and else one
+    tool ``submit``. An episode that the model leaves unfinished has the reward of a cut one.
+    """
+    task = TextTask(env, **settings)
+
+    class Environment:
+        def __init__(self) -> None:
+            self._open: list[TextEpisode] = []
+            weakref.finalize(self, _close, self._open)  # TRL closes nothing
+
+        def reset(self, prompt: Any = None, task_seed: int | None = None, **_: Any) -> str:
+            require(task_seed is not None, "a row has no task_seed: use trl.empty_rows")
+            _close(self._open)
+            self._open.append(task.start(int(task_seed or 0)))
+            return tools.prompt(self._open[0])
+
+        def get_reward(self) -> float | None:
+            return self._open[0].finish().score if self._open else None
+
+        def _respond(self, text: str) -> str:
+            episode = self._open[0]
+            return "The work is over." if episode.done else tools.read(episode.respond(text))
+
+    tools = methods(task.task)
+    for name, function in tools.functions.items():
+        setattr(Environment, name, function)
+    Environment.__name__ = Environment.__qualname__ = task.name
+    return Environment
+
+
+def _close(episodes: list[TextEpisode]) -> None:
+    while episodes:
+        episodes.pop().close()
+
+
+def _log(rewards: Sequence[Reward], log_metric: Callable[[str, float], None]) -> None:
+    """Log the mean of every part, over the responses that have it."""
+    found: dict[str, list[float]] = {}
+    for reward in rewards:
+        for name, value in details(reward).items():
+            found.setdefault(name, []).append(value)
+    for name, values in found.items():
+        log_metric(f"mint/{name}", sum(values) / len(values))
