@@ -21,7 +21,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from .core import Episode, Message, Prompt, Reward, Task
+from .core import Episode, Prompt, Reward, Task
 from .errors import SettingError, did_you_mean
 from .executors import Answer, Executor, Local, Turn, executor_of, play_turns, score_batch
 from .spaces import Tokens, TokenSequence

@@ -37,9 +37,12 @@ class Lost(MintEnvsError):
 
 
 class Executor(Protocol):
-    """A place to run work. ``slots`` is how many pieces it runs at once."""
+    """A place to run work."""
 
-    slots: int
+    @property
+    def slots(self) -> int:
+        """How many pieces it runs at once."""
+        ...
 
     def submit(self, function: Work, task: Task[Any] | None, item: Any) -> Future[Any]:
         """Run ``function(task, item)``; the function is one of a module, all are picklable.

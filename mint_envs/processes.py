@@ -25,6 +25,8 @@ from .executors import Lost, TaskTable, Work
 _TRIES = 3
 _START_S = 120.0
 _TASKS = 64  # that a worker keeps
+#: Imported once, by the process that workers are forked from: it has one thread, so that is safe.
+_PRELOAD = [f"mint_envs.{room}" for room in ("processes", "math", "code", "tooluse", "chat")]
 
 _Asked = tuple[Future[Any], Work, str, bytes, Any]
 
@@ -43,7 +45,7 @@ class Processes:
 
     def __init__(self, workers: int = 0, deadline_s: float | None = None) -> None:
         require(0 <= workers <= 1024, f"workers={workers} must be from 0 (one per CPU) to 1024")
-        self.slots = workers or len(os.sched_getaffinity(0))
+        self.slots = workers or _cpus()
         self.replaced = 0  # workers that were lost so far
         self._deadline_s = deadline_s
         self._tasks = TaskTable(pickle.dumps)
@@ -129,11 +131,18 @@ class Processes:
             worker.stop()
 
 
+def _cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS
+
+
 class _Worker:
     """A process and the pipe to it."""
 
     def __init__(self) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(_PRELOAD)
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs,), daemon=True)
         self._process.start()

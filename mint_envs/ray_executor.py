@@ -16,6 +16,10 @@ from .executors import Lost, TaskTable, Work
 
 _TRIES = 4
 _TASKS = 64  # that a worker keeps
+_CANNOT_LOAD = (
+    "a node of the cluster cannot load the task: {}. Install the package that defines it on every "
+    "node, or name it to Ray: ray.init(runtime_env={{'py_modules': [...]}}) before the first use"
+)
 
 
 class RayExecutor:
@@ -93,7 +97,10 @@ def _work(function: Work, name: str, references: list[Any], item: Any) -> Any:
         from .code.sandbox.base import limit_workers
 
         limit_workers(1)  # Ray has a worker for every core already
-        _known[name] = ray.get(references[0])
+        try:
+            _known[name] = ray.get(references[0])
+        except ray.exceptions.RaySystemError as error:
+            raise SettingError(_CANNOT_LOAD.format(error)) from None
     _known.move_to_end(name)
     while len(_known) > _TASKS:
         _known.popitem(last=False)

@@ -8,12 +8,14 @@ import inspect
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, Response
 from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException as StarletteHTTPException
 
 import mint_envs
 
@@ -22,7 +24,7 @@ from ..errors import MintEnvsError, SandboxUnavailable
 from ..executors import Executor, Lost, Turn, executor_of
 from ..registration import settings_of, type_name
 from . import wire
-from .catalog import Catalog, Offer
+from .catalog import HARMLESS, Catalog, Offer
 from .graders import GRADERS
 from .guard import App, Guard
 from .metrics import Counted, Metrics
@@ -30,7 +32,7 @@ from .page import page
 from .sessions import Session, Sessions
 from .settings import Settings
 from .wire import StrictJSON
-from .work import Busy, Desk, Ref, respond, score, show
+from .work import Busy, Desk, respond, score, show, warm
 
 _SWEEP_S = 5.0
 _log = logging.getLogger("mint_envs.serve")
@@ -90,15 +92,26 @@ class Server:
 
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
         sweeper = asyncio.create_task(self._sweep())
+        self._warm()
         yield
         sweeper.cancel()
         if self._own:
             await asyncio.to_thread(self.executor.close)
 
+    def _warm(self) -> None:
+        """Let the workers start, so that the first client does not wait for them."""
+        for _ in range(self.executor.slots):
+            self.executor.submit(warm, None, None).add_done_callback(_warn)
+
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP_S)
             self.sessions.expire()
+
+
+def _warn(warmed: Future[str]) -> None:
+    if not warmed.cancelled() and warmed.exception() is None and warmed.result():
+        _log.warning("programs cannot be scored: %s", warmed.result())
 
 
 def _executor(settings: Settings) -> Executor:
@@ -141,7 +154,8 @@ def make_app(settings: Settings | None = None, executor: Executor | None = None)
     app.include_router(_score_routes(server))
     app.include_router(_session_routes(server))
     app.include_router(_other_routes(server, app))
-    _add_faults(app)
+    for kind, handler in _HANDLERS.items():
+        app.add_exception_handler(kind, handler)
     routes = frozenset(_paths(app))
     return Counted(Guard(app, settings), server.metrics, routes)
 
@@ -184,8 +198,9 @@ def _add_grader(router: APIRouter, server: Server, name: str, item: type[wire.Fo
     async def grade(form: Any) -> Response:
         server.check_batch(form.items)
         items = [one.model_dump(exclude_unset=True) for one in form.items]
-        for one in items:
+        for one in items if name == "code" else ():
             server.catalog.check_seconds(one)
+            one.setdefault("sandbox_timeout_s", min(5.0, server.settings.max_program_s))
         found = await server.desk.run(GRADERS[name], None, list(enumerate(items)))
         return _rewards(server, f"grade/{name}", found)
 
@@ -288,11 +303,11 @@ def _check_turn(session: Session, form: wire.TurnForm, is_open: bool) -> None:
     if session.busy:
         raise HTTPException(409, "the session is working on a response already")
     if session.full:
-        raise HTTPException(409, "the session has had too many turns: open another")
-    if form.turn is not None and form.turn != session.turn:
         raise HTTPException(
-            409, f"turn={form.turn}: the session has had {session.turn} responses"
+            409, "the session has had too many turns, or too much text: open another"
         )
+    if form.turn is not None and form.turn != session.turn:
+        raise HTTPException(409, f"turn={form.turn}: the session has had {session.turn} responses")
 
 
 def _other_routes(server: Server, app: FastAPI) -> APIRouter:
@@ -313,7 +328,9 @@ def _other_routes(server: Server, app: FastAPI) -> APIRouter:
         """Say that the server is up. Needs no token."""
         return StrictJSON({"status": "ok", "version": mint_envs.__version__})
 
-    @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+    @router.get(
+        "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}}
+    )
     async def metrics() -> Response:
         """Numbers for Prometheus."""
         return Response(server.metrics.text(), media_type="text/plain; version=0.0.4")
@@ -339,7 +356,7 @@ def _env_out(catalog: Catalog, offer: Offer) -> dict[str, Any]:
         "settings": {
             name: {
                 "type": type_name(one.type),
-                "default": offer.settings.get(name, _json(one.default)),
+                "default": _shown(offer, name, one.default),
                 "help": one.help,
                 "yours": name in offer.free,
             }
@@ -348,8 +365,11 @@ def _env_out(catalog: Catalog, offer: Offer) -> dict[str, Any]:
     }
 
 
-def _json(value: Any) -> Any:
-    return None if value is inspect.Parameter.empty else value
+def _shown(offer: Offer, name: str, default: Any) -> Any:
+    """Return what a client may see of a setting: paths and names are the operator's own."""
+    value = offer.settings.get(name, default)
+    hidden = value is inspect.Parameter.empty or (name in offer.settings and isinstance(value, str))
+    return None if hidden and name not in HARMLESS.get(offer.id, ()) else wire.plain(value)
 
 
 # -- faults ---------------------------------------------------------------------------------------
@@ -359,42 +379,50 @@ def _fault(status: int, detail: str, **headers: str) -> Response:
     return StrictJSON({"detail": detail}, status, headers)
 
 
-def _add_faults(app: FastAPI) -> None:
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
-        return _fault(422, "; ".join(_said(one) for one in list(error.errors())[:5]))
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return _fault(422, "; ".join(_said(one) for one in list(error.errors())[:5]))
 
-    @app.exception_handler(Busy)
-    async def busy(_: Request, error: Busy) -> Response:
-        wait = str(round(error.retry_s))
-        return _fault(429, f"{error}: try again in {wait} s", **{"Retry-After": wait})
 
-    @app.exception_handler(ExceptionGroup)
-    async def group(request: Request, error: ExceptionGroup[Exception]) -> Response:
-        first: Exception = error
-        while isinstance(first, ExceptionGroup):
-            first = first.exceptions[0]
-        return await mistake(request, first)
+async def _busy(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Busy)
+    wait = str(round(error.retry_s))
+    return _fault(429, f"{error}: try again in {wait} s", **{"Retry-After": wait})
 
-    @app.exception_handler(MintEnvsError)
-    @app.exception_handler(RecursionError)
-    async def mistake(_: Request, error: Exception) -> Response:
-        if isinstance(error, SandboxUnavailable):
-            return _fault(503, str(error))
-        if isinstance(error, MintEnvsError):
-            return _fault(422, str(error)[:2000])
-        if isinstance(error, RecursionError):
-            return _fault(422, "the request is nested too deeply")
-        raise error
 
-    @app.exception_handler(HTTPException)
-    async def told(_: Request, error: HTTPException) -> Response:
-        return _fault(error.status_code, str(error.detail), **(error.headers or {}))
+async def _mistake(_: Request, error: Exception) -> Response:
+    """What a worker raised: a mistake in the request, or else a fault of the server."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, SandboxUnavailable):
+        return _fault(503, str(error))
+    if isinstance(error, MintEnvsError):
+        return _fault(422, str(error)[:2000])
+    if isinstance(error, RecursionError):
+        return _fault(422, "the request is nested too deeply")
+    raise error
 
-    @app.exception_handler(Exception)
-    async def broken(_: Request, error: Exception) -> Response:
-        _log.error("a fault of the server", exc_info=error)
-        return _fault(500, "a fault of the server; its log says more")
+
+async def _told(_: Request, error: Exception) -> Response:
+    assert isinstance(error, StarletteHTTPException)
+    return _fault(error.status_code, str(error.detail), **(error.headers or {}))
+
+
+async def _broken(_: Request, error: Exception) -> Response:
+    _log.error("a fault of the server", exc_info=error)
+    return _fault(500, "a fault of the server; its log says more")
+
+
+_HANDLERS = {
+    RequestValidationError: _invalid,
+    Busy: _busy,
+    ExceptionGroup: _mistake,
+    MintEnvsError: _mistake,
+    RecursionError: _mistake,
+    HTTPException: _told,
+    StarletteHTTPException: _told,
+    Exception: _broken,
+}
 
 
 def _said(error: Any) -> str:

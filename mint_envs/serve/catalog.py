@@ -27,15 +27,33 @@ from .settings import Settings
 #: path, a name on the hub, an address, a sandbox or a regular expression, and none is costly.
 HARMLESS: dict[str, frozenset[str]] = {
     "mint/Math-v0": frozenset(
-        "operators digits terms style shots split strict format_credit set_credit".split()
+        [
+            "operators",
+            "digits",
+            "terms",
+            "style",
+            "shots",
+            "split",
+            "strict",
+            "format_credit",
+            "set_credit",
+        ]
     ),
     "mint/Code-v0": frozenset(
-        "level partial_credit sandbox_timeout_s max_tests_per_problem style shots split".split()
+        [
+            "level",
+            "partial_credit",
+            "sandbox_timeout_s",
+            "max_tests_per_problem",
+            "style",
+            "shots",
+            "split",
+        ]
     ),
     "mint/ToolUse-v0": frozenset(
-        "toolkit max_calls distractors max_turns max_tool_calls partial_credit".split()
+        ["toolkit", "max_calls", "distractors", "max_turns", "max_tool_calls", "partial_credit"]
     ),
-    "mint/Chat-v0": frozenset("level most kinds partial_credit max_words split".split()),
+    "mint/Chat-v0": frozenset(["level", "most", "kinds", "partial_credit", "max_words", "split"]),
 }
 _TASKS = 256
 
@@ -88,7 +106,9 @@ class Catalog:
             SettingError: there is none.
         """
         if name not in self.offers:
-            raise SettingError(f"env={name[:80]!r} is not served. {did_you_mean(name[:80], self.offers)}")
+            raise SettingError(
+                f"env={name[:80]!r} is not served. {did_you_mean(name[:80], self.offers)}"
+            )
         return self.offers[name]
 
     def task(self, name: str, wanted: Mapping[str, Value]) -> Task[Any]:
@@ -120,7 +140,9 @@ class Catalog:
                     f"(mint-envs serve --offer). Yours: {', '.join(sorted(offer.free)) or 'none'}."
                 )
             text = json.dumps(value)
-            require(len(text) <= 1000, f"the setting {name!r} has {len(text)} characters: 1000 at most")
+            require(
+                len(text) <= 1000, f"the setting {name!r} has {len(text)} characters: 1000 at most"
+            )
         self.check_seconds(wanted)
 
     def check_seconds(self, wanted: Mapping[str, Any]) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 from ..core import Reward
 from ..errors import SettingError
 
-
 Items = list[tuple[int, Mapping[str, Any]]]
 
 

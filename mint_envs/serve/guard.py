@@ -103,13 +103,16 @@ class Guard:
                     self._check_size(held.size)
                     more = message.get("more_body", False)
         except TimeoutError:
-            raise Refused(408, f"the body did not come within {self._settings.read_s:g} s") from None
+            raise Refused(
+                408, f"the body did not come within {self._settings.read_s:g} s"
+            ) from None
         return b"".join(chunks)
 
     def _check_size(self, size: int) -> None:
         if size > self._settings.max_body:
             raise Refused(
-                413, f"the body is larger than {self._settings.max_body} bytes: send smaller batches"
+                413,
+                f"the body is larger than {self._settings.max_body} bytes: send smaller batches",
             )
         if self._held > self._settings.max_bodies:
             raise Refused(429, "too many large requests at once: try again", retry_after="2")

@@ -6,7 +6,6 @@ uvicorn waits for ever for the head of a request, and for ever for a client to t
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -19,14 +18,14 @@ _TOO_MANY = (
 )
 
 
-class Protocol(H11Protocol):
+class Protocol(H11Protocol):  # type: ignore[misc]
     """A connection. ``settings`` is put in by ``limited``."""
 
     settings: Settings
     _timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         if len(self.connections) > self.settings.max_connections:
             transport.write(_TOO_MANY)
@@ -35,14 +34,14 @@ class Protocol(H11Protocol):
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._timer = _cancelled(self._timer)
-        self._write_timer = _cancelled(self._write_timer)
+        self._head_has_come()
+        self._writing_goes_on()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self._answering:
-            self._timer = _cancelled(self._timer)
+            self._head_has_come()
         elif self._timer is None:
             self._await_head()
 
@@ -59,7 +58,7 @@ class Protocol(H11Protocol):
             self._write_timer = self.loop.call_later(self.settings.write_s, self.transport.abort)
 
     def resume_writing(self) -> None:
-        self._write_timer = _cancelled(self._write_timer)
+        self._writing_goes_on()
         super().resume_writing()
 
     @property
@@ -69,17 +68,22 @@ class Protocol(H11Protocol):
     def _await_head(self) -> None:
         self._timer = self.loop.call_later(self.settings.read_s, self._late)
 
+    def _head_has_come(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _writing_goes_on(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
     def _late(self) -> None:
         self._timer = None
         if not self._answering:
             self.transport.abort()
 
 
-def _cancelled(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()
-
-
-def limited(settings: Settings) -> type[asyncio.Protocol]:
+def limited(settings: Settings) -> type[Protocol]:
     """Return the protocol class with these settings."""
-    return cast(Any, type("LimitedProtocol", (Protocol,), {"settings": settings}))
+    return type("LimitedProtocol", (Protocol,), {"settings": settings})

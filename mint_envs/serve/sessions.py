@@ -19,6 +19,7 @@ from ..executors import Answer
 from .work import Busy, Ref
 
 _MAX_TURNS = 1000
+_MAX_WEIGHT = 8 << 20  # bytes; all of it goes to a worker at each turn
 _ENDED = 4096  # ended sessions whose last answer is kept, for a client that lost it on the way
 _SESSION = 256  # bytes that a session costs beside its responses
 
@@ -46,8 +47,8 @@ class Session:
 
     @property
     def full(self) -> bool:
-        """True once it has had more turns than any episode needs."""
-        return len(self.history) >= _MAX_TURNS
+        """True once it has had more turns, or more text, than any episode needs."""
+        return len(self.history) >= _MAX_TURNS or self.weight > _MAX_WEIGHT
 
 
 class Sessions:

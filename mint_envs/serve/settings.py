@@ -17,8 +17,8 @@ class Settings:
     """What is served, and within which limits.
 
     Args:
-        offers: what clients may use, each ``"ID"``, ``"ID?setting=value&..."`` or ``"NAME=ID?..."``;
-            empty: every registered id that can be made with its defaults.
+        offers: what clients may use, each ``"ID"``, ``"ID?setting=value&..."`` or
+            ``"NAME=ID?..."``; empty: every registered id that can be made with its defaults.
         allowed: further settings that clients may choose, each ``"ID:setting"``. See ``catalog``.
         executor: where work runs: ``"processes"``, ``"processes:4"``, ``"ray"``, ...
         token: what clients must show; ``""`` for none, on loopback only.

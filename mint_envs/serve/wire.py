@@ -13,19 +13,38 @@ from typing import Annotated, Any, Literal, NoReturn
 
 from fastapi import Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    Field,
+    GetPydanticSchema,
+    create_model,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError, core_schema
 
 from ..core import Prompt, Reward
 from ..executors import Answer, Lost, unmeasured
 from .work import Ref
 
+_FIELDS = 32
 _MAX_SEED = (1 << 63) - 1
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise PydanticCustomError("string_type", "Input should be a valid string")
+    return value
+
+
+def _few(value: Any) -> Any:
+    """Refuse an object of very many fields at once: each would become an error of its own."""
+    if isinstance(value, dict) and len(value) > _FIELDS:
+        raise PydanticCustomError(
+            "too_long", f"an object of {len(value)} fields: {_FIELDS} at most"
+        )
     return value
 
 
@@ -43,7 +62,8 @@ Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 Setting = Flag | Annotated[int, Field(strict=True)] | Number | Text | None
 Settings = Annotated[
     dict[str, Setting],
-    Field(max_length=32, description="The settings that /v1/envs lists as yours to choose."),
+    BeforeValidator(_few),
+    Field(max_length=_FIELDS, description="The settings that /v1/envs lists as yours to choose."),
 ]
 Env = Annotated[str, Field(description="A name that /v1/envs lists.", examples=["mint/Math-v0"])]
 
@@ -52,6 +72,11 @@ class Form(BaseModel):
     """A request; unknown fields are refused, so that no misspelt one is passed over."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_fields(cls, value: Any) -> Any:
+        return _few(value)
 
 
 class Problem(Form):
@@ -78,7 +103,7 @@ class Problem(Form):
 class Scored(Problem):
     """A response to score: text, or all responses of an episode of several turns."""
 
-    response: Text | Annotated[list[Text], Field(min_length=1, max_length=1000)]
+    response: Text | Annotated[list[Text], FailFast(), Field(min_length=1, max_length=1000)]
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -88,13 +113,13 @@ class Scored(Problem):
 class ScoreForm(Form):
     env: Env
     settings: Settings = {}
-    items: Annotated[list[Scored], Field(min_length=1)]
+    items: Annotated[list[Scored], FailFast(), Field(min_length=1)]
 
 
 class PromptsForm(Form):
     env: Env
     settings: Settings = {}
-    problems: Annotated[list[Problem], Field(min_length=1)]
+    problems: Annotated[list[Problem], FailFast(), Field(min_length=1)]
 
 
 class SessionForm(Form):
@@ -163,9 +188,9 @@ class CodeItem(Form):
 class ToolUseItem(Form):
     """Arguments of ``mint_envs.tooluse.grade_calls``."""
 
-    wanted: Annotated[list[dict[str, Any]], Field(max_length=64)]
+    wanted: Annotated[list[dict[str, Any]], FailFast(), Field(max_length=64)]
     made: Annotated[list[Any], Field(max_length=64)]
-    tools: Annotated[list[dict[str, Any]], Field(max_length=256)] | None = None
+    tools: Annotated[list[dict[str, Any]], FailFast(), Field(max_length=256)] | None = None
     partial_credit: Flag = True
 
 
@@ -190,7 +215,7 @@ ITEMS: dict[str, type[Form]] = {
 
 def grade_form(name: str, item: type[Form]) -> type[Form]:
     """Return the form of a batch of ``item``."""
-    batch = Annotated[list[item], Field(min_length=1)]  # type: ignore[valid-type]
+    batch = Annotated[list[item], FailFast(), Field(min_length=1)]  # type: ignore[valid-type]
     return create_model(f"{name.capitalize()}Form", __base__=Form, items=(batch, ...))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Prompt, Reward, Task
+from ..errors import SandboxUnavailable
 from ..executors import Answer, Executor, Lost, Turn, Work, play, unmeasured
 
 _LARGEST_PIECE = 8  # a batch shares the workers with other clients' requests
@@ -81,6 +82,17 @@ def respond(task: Task[Any], turns: list[Turn]) -> list[Answer]:
         whole = Turn(problem, turn.episode, turn.history, turn.response, turn.cut)
         found += play(task, [whole])
     return found
+
+
+def warm(_: None, __: None) -> str:
+    """Start the sandbox of a worker; return why there is none, or ``""``."""
+    from ..code.sandbox import shared
+
+    try:
+        shared(None)
+    except SandboxUnavailable as error:
+        return str(error)
+    return ""
 
 
 # -- in the event loop ----------------------------------------------------------------------------
