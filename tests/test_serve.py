@@ -565,15 +565,20 @@ def test_a_graceful_stop_finishes_what_is_in_work(workers: Processes) -> None:
         assert slow.result()[0].score == 0.0
 
 
+_ZEROS = ",".join(["0"] * 90_000)
+_NAMES = ",".join(f'"a{i}":[]' for i in range(12_000))
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
-    [("/v1/score", '{"env":"mint/Math-v0","items":[%s]}' % ",".join(["0"] * 90_000)),
-     ("/v1/score", "{%s}" % ",".join(f'"a{i}":0' for i in range(15_000))),
-     ("/v1/score", '{"env":"mint/Math-v0","settings":{%s},"items":[{"seed":1,"response":""}]}'
-      % ",".join(f'"a{i}":[]' for i in range(12_000))),
-     ("/v1/grade/tooluse", '{"items":[{"wanted":[%s],"made":[]}]}' % ",".join(["0"] * 90_000))],
+    [
+        ("/v1/score", f'{{"env":"mint/Math-v0","items":[{_ZEROS}]}}'),
+        ("/v1/score", f"{{{_NAMES}}}"),
+        ("/v1/score", f'{{"env":"mint/Math-v0","settings":{{{_NAMES}}},"items":[]}}'),
+        ("/v1/grade/tooluse", f'{{"items":[{{"wanted":[{_ZEROS}],"made":[]}}]}}'),
+    ],
     ids=range(4),
-)  # fmt: skip
+)
 def test_many_faults_in_one_request_are_one_answer(url: str, path: str, body: str) -> None:
     """Each could be an error of its own, with hundreds of bytes."""
     began = time.monotonic()

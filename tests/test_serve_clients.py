@@ -29,8 +29,8 @@ HEAD = b"POST /v1/score HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     settings = Settings(
-        offers=("mint/Math-v0", "tests/Odd-v0", "tests/Large-v0"), max_body=100_000, max_bodies=1_000_000,
-        read_s=1.0, write_s=1.0, max_connections=100,
+        offers=("mint/Math-v0", "tests/Odd-v0", "tests/Large-v0"),
+        max_body=100_000, max_bodies=1_000_000, read_s=1.0, write_s=1.0, max_connections=100,
     )  # fmt: skip
     with serving(settings, Local()) as url:
         yield url
@@ -163,8 +163,8 @@ def test_a_client_that_goes_away_in_the_middle(url: str) -> None:
 def test_too_many_connections_are_told_so(url: str) -> None:
     with contextlib.ExitStack() as stack:
         many = [stack.enter_context(connected(url)) for _ in range(120)]
-        assert closed(many[-1]).startswith(b"HTTP/1.1 429")
-        time.sleep(2)  # the others, which say nothing, are closed
+        said = [closed(connection) for connection in many]  # those let in say nothing: closed
+        assert 1 <= sum(one.startswith(b"HTTP/1.1 429") for one in said) <= 40
         assert httpx.get(f"{url}/healthz").status_code == 200
 
 

@@ -52,7 +52,7 @@ _FAULTS = {
 }
 
 
-class _Route(APIRoute):
+class _Route(APIRoute):  # type: ignore[misc]
     """A route whose requests hold strict JSON."""
 
     def get_route_handler(self) -> Callable[[Request], Any]:

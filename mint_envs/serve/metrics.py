@@ -52,7 +52,8 @@ class Metrics:
                 self.rewards.labels(env, label).inc(count)
 
     def text(self) -> bytes:
-        return generate_latest(self._registry)
+        text: bytes = generate_latest(self._registry)
+        return text
 
 
 class Counted:

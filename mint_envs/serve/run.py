@@ -74,7 +74,7 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
-class _Server(uvicorn.Server):
+class _Server(uvicorn.Server):  # type: ignore[misc]
     """A server that says when it is ready."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:

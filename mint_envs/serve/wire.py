@@ -12,12 +12,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NoReturn
 
 from fastapi import Request
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    FailFast,
     Field,
     GetPydanticSchema,
     create_model,
@@ -103,7 +102,7 @@ class Problem(Form):
 class Scored(Problem):
     """A response to score: text, or all responses of an episode of several turns."""
 
-    response: Text | Annotated[list[Text], FailFast(), Field(min_length=1, max_length=1000)]
+    response: Text | Annotated[list[Text], Field(fail_fast=True, min_length=1, max_length=1000)]
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -113,13 +112,13 @@ class Scored(Problem):
 class ScoreForm(Form):
     env: Env
     settings: Settings = {}
-    items: Annotated[list[Scored], FailFast(), Field(min_length=1)]
+    items: Annotated[list[Scored], Field(fail_fast=True, min_length=1)]
 
 
 class PromptsForm(Form):
     env: Env
     settings: Settings = {}
-    problems: Annotated[list[Problem], FailFast(), Field(min_length=1)]
+    problems: Annotated[list[Problem], Field(fail_fast=True, min_length=1)]
 
 
 class SessionForm(Form):
@@ -188,9 +187,9 @@ class CodeItem(Form):
 class ToolUseItem(Form):
     """Arguments of ``mint_envs.tooluse.grade_calls``."""
 
-    wanted: Annotated[list[dict[str, Any]], FailFast(), Field(max_length=64)]
+    wanted: Annotated[list[dict[str, Any]], Field(fail_fast=True, max_length=64)]
     made: Annotated[list[Any], Field(max_length=64)]
-    tools: Annotated[list[dict[str, Any]], FailFast(), Field(max_length=256)] | None = None
+    tools: Annotated[list[dict[str, Any]], Field(fail_fast=True, max_length=256)] | None = None
     partial_credit: Flag = True
 
 
@@ -215,7 +214,7 @@ ITEMS: dict[str, type[Form]] = {
 
 def grade_form(name: str, item: type[Form]) -> type[Form]:
     """Return the form of a batch of ``item``."""
-    batch = Annotated[list[item], FailFast(), Field(min_length=1)]  # type: ignore[valid-type]
+    batch = Annotated[list[item], Field(fail_fast=True, min_length=1)]  # type: ignore[valid-type]
     return create_model(f"{name.capitalize()}Form", __base__=Form, items=(batch, ...))
 
 
@@ -329,7 +328,7 @@ def _finite(digits: str) -> float:
     return number if math.isfinite(number) else _refuse(digits[:40])
 
 
-class StrictRequest(Request):
+class StrictRequest(Request):  # type: ignore[misc]
     """A request whose JSON may hold no NaN, no infinity and no endless depth."""
 
     async def json(self) -> Any:
@@ -345,10 +344,8 @@ class StrictRequest(Request):
         return self._json
 
 
-class StrictJSON(Response):
+class StrictJSON(JSONResponse):  # type: ignore[misc]
     """JSON in ASCII, so that any text survives; no NaN leaves."""
-
-    media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
         try:
