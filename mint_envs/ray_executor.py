@@ -28,12 +28,13 @@ class RayExecutor:
     Args:
         address: of the cluster (``"auto"``, ``"ray://host:10001"``); None: the one that this
             process is connected to, or that RAY_ADDRESS names, or else a new one on this machine.
+        cpus: that a piece of work is counted as; more, for tasks that use several.
 
     Raises:
         SettingError: Ray is not installed, or the cluster cannot be reached.
     """
 
-    def __init__(self, address: str | None = None) -> None:
+    def __init__(self, address: str | None = None, cpus: float = 1.0) -> None:
         try:
             import ray
         except ImportError as error:
@@ -42,13 +43,14 @@ class RayExecutor:
         self._started = not ray.is_initialized()
         if self._started:
             self._connect(address)
-        self._run = ray.remote(_work).options(num_cpus=1, max_retries=_TRIES - 1)
+        self._cpus = cpus
+        self._run = ray.remote(_work).options(num_cpus=cpus, max_retries=_TRIES - 1)
         self._tasks = TaskTable(ray.put)
 
     @property
     def slots(self) -> int:
-        """How many pieces run at once: the CPUs of the cluster now."""
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        """How many pieces run at once on the CPUs that the cluster has now."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1) / self._cpus))
 
     def submit(self, function: Work, task: Task[Any] | None, item: Any) -> Future[Any]:
         name, reference = self._tasks.get(task)

@@ -92,7 +92,7 @@ def test_a_task_that_cannot_be_sent(pool: Processes) -> None:
 
 
 def test_a_late_worker() -> None:
-    pool = Processes(1, deadline_s=4)
+    pool = Processes(1, deadline_s=8)
     try:
         assert score_batch(Odd(), [(0, "no")], pool)[0].score == 0.0
         assert score_batch(Odd(), [(0, "sleep 60")], pool)[0].score is None

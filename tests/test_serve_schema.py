@@ -45,9 +45,8 @@ def test_every_answer_is_as_the_schema_says(operation: Any, mode: GenerationMode
         max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
     )
     def check(case: Any) -> None:
-        if (
-            mode.is_positive and isinstance(case.body, dict) and "env" in case.body
-        ):  # text at random is the name of none
+        if mode.is_positive and isinstance(case.body, dict) and "env" in case.body:
+            # Text at random is the name of none.
             case.body |= {"env": next(names), "settings": {}}
         case.call_and_validate(headers=HEADERS, excluded_checks=LEFT_OUT)
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NoReturn
 from fastapi import Request
 from fastapi.responses import JSONResponse
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -29,12 +30,25 @@ from ..executors import Answer, Lost, unmeasured
 from .work import Ref
 
 _FIELDS = 32
+_LONGEST = 1 << 18  # characters of a text: no response is longer, and work grows with it
+_LARGEST = 1 << 14  # characters of JSON of the arguments of one item of some graders
 _MAX_SEED = (1 << 63) - 1
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise PydanticCustomError("string_type", "Input should be a valid string")
+    if len(value) > _LONGEST:
+        raise PydanticCustomError(
+            "too_long", f"text of {len(value)} characters: {_LONGEST} at most"
+        )
+    return value
+
+
+def _small(value: Any) -> Any:
+    """Refuse arguments so large that a grader could be kept busy with them."""
+    if (size := len(json.dumps(value))) > _LARGEST:
+        raise PydanticCustomError("too_large", f"{size} characters of JSON: {_LARGEST} at most")
     return value
 
 
@@ -47,12 +61,12 @@ def _few(value: Any) -> Any:
     return value
 
 
-#: Any text, lone surrogates too: pydantic's own ``str`` refuses those.
+#: Text of a response, lone surrogates too: pydantic's own ``str`` refuses those.
 Text = Annotated[
     str,
     GetPydanticSchema(
         get_pydantic_core_schema=lambda *_: core_schema.no_info_plain_validator_function(_text),
-        get_pydantic_json_schema=lambda *_: {"type": "string"},
+        get_pydantic_json_schema=lambda *_: {"type": "string", "maxLength": _LONGEST},
     ),
 ]
 Seed = Annotated[int, Field(ge=0, le=_MAX_SEED, strict=True)]
@@ -187,8 +201,10 @@ class CodeItem(Form):
 class ToolUseItem(Form):
     """Arguments of ``mint_envs.tooluse.grade_calls``."""
 
-    wanted: Annotated[list[dict[str, Any]], Field(fail_fast=True, max_length=64)]
-    made: Annotated[list[Any], Field(max_length=64)]
+    wanted: Annotated[
+        list[dict[str, Any]], Field(fail_fast=True, max_length=64), AfterValidator(_small)
+    ]
+    made: Annotated[list[Any], Field(max_length=64), AfterValidator(_small)]
     tools: Annotated[list[dict[str, Any]], Field(fail_fast=True, max_length=256)] | None = None
     partial_credit: Flag = True
 
@@ -200,6 +216,7 @@ class ChatItem(Form):
     instructions: Annotated[
         list[tuple[str, dict[str, Any]]],
         Field(max_length=64, examples=[[["punctuation:no_comma", {}]]]),
+        AfterValidator(_small),
     ]
     prompt: Text = ""
 

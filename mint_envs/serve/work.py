@@ -17,7 +17,8 @@ from ..core import Prompt, Reward, Task
 from ..errors import SandboxUnavailable
 from ..executors import Answer, Executor, Lost, Turn, Work, play, unmeasured
 
-_LARGEST_PIECE = 8  # a batch shares the workers with other clients' requests
+# A batch shares the workers with other clients' requests: no piece of it takes them for long.
+_LARGEST_PIECE, _PIECE_S = 8, 0.5
 
 
 class Busy(Exception):
@@ -105,7 +106,7 @@ class Desk:
         self.executor, self._max_waiting = executor, max_waiting
         self.waiting = 0
         self._seconds_each = 0.01
-        self._in_work = 0
+        self._seconds: dict[Work, float] = {}
 
     async def run(self, function: Work, task: Task[Any] | None, items: Sequence[Any]) -> list[Any]:
         """Run ``function(task, list of items) -> list``; keep the order. ``Lost`` stand in place.
@@ -127,7 +128,7 @@ class Desk:
         return float(min(60, max(1, math.ceil(wait))))
 
     async def _run(self, function: Work, task: Task[Any] | None, items: Sequence[Any]) -> list[Any]:
-        size = max(1, min(_LARGEST_PIECE, -(-len(items) // self.executor.slots)))
+        size = self._piece_size(function, len(items))
         pieces = [list(items[i : i + size]) for i in range(0, len(items), size)]
         if len(pieces) == 1:
             return await self._piece(function, task, pieces[0])
@@ -141,6 +142,10 @@ class Desk:
             tasks = [group.create_task(one(piece)) for piece in pieces]
         return list(itertools.chain.from_iterable(task.result() for task in tasks))
 
+    def _piece_size(self, function: Work, items: int) -> int:
+        quick = int(_PIECE_S / self._seconds.get(function, self._seconds_each))
+        return max(1, min(_LARGEST_PIECE, quick, -(-items // self.executor.slots)))
+
     async def _piece(self, function: Work, task: Task[Any] | None, piece: list[Any]) -> list[Any]:
         began = time.monotonic()
         try:
@@ -149,9 +154,15 @@ class Desk:
             if len(piece) == 1:
                 return [error]
             return [one for item in piece for one in await self._piece(function, task, [item])]
-        each = (time.monotonic() - began) / max(1, len(piece))
-        self._seconds_each += 0.05 * (each - self._seconds_each)
+        self._note(function, (time.monotonic() - began) / max(1, len(piece)))
         return found
+
+    def _note(self, function: Work, seconds: float) -> None:
+        """Let the latest times weigh in what work of this kind, and of any, takes for one item."""
+        seconds = max(seconds, 1e-6)
+        before = self._seconds.get(function, seconds)
+        self._seconds[function] = before + 0.2 * (seconds - before)
+        self._seconds_each += 0.05 * (seconds - self._seconds_each)
 
     async def _submitted(self, function: Work, task: Task[Any] | None, piece: list[Any]) -> Any:
         future: Future[Any] = self.executor.submit(function, task, piece)
