@@ -14,12 +14,15 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from odd_tasks import Count, Odd
+from serving import serving
 
 import mint_envs
 from mint_envs import Reward
+from mint_envs.client import Client
 from mint_envs.errors import SettingError
 from mint_envs.executors import Turn, play_turns, score_batch
 from mint_envs.ray_executor import RayExecutor
+from mint_envs.serve import Settings
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -78,6 +81,21 @@ def test_vector_environments(there: RayExecutor) -> None:
         act = [*str(number).encode(), envs.envs[0].codec.eos_token_id]  # type: ignore[attr-defined]
         rewards = envs.step([act] * 6)[1]
     assert rewards.tolist() == [1.0] * 6
+
+
+def test_the_server_scores_there_too(there: RayExecutor) -> None:
+    with serving(Settings(offers=("tests/Count-v0", "mint/Math-v0")), there) as url:
+        with (
+            Client(url, timeout_s=60) as client,
+            client.session("tests/Count-v0", seed=5) as played,
+        ):
+            total = int(str(played.prompt).split()[-1].rstrip("."))
+            for number in range(1, total + 1):
+                answer = played.respond(str(number))
+            assert isinstance(answer, Reward)
+            assert answer.score == 1.0
+            scores = [reward.score for reward in client.score("mint/Math-v0", [(1, "no")] * 20)]
+            assert scores == [0.0] * 20
 
 
 def test_what_kills_each_worker_is_unmeasured(there: RayExecutor) -> None:

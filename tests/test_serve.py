@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -35,6 +36,7 @@ from mint_envs.serve import Settings
 from mint_envs.serve.catalog import HARMLESS, Catalog
 from mint_envs.serve.sessions import Session, Sessions
 from mint_envs.serve.settings import check_host, read_token
+from mint_envs.serve.wire import read_json
 from mint_envs.serve.work import Busy, Ref
 
 TOKEN = "a-token-of-enough-letters"
@@ -569,6 +571,13 @@ _ZEROS = ",".join(["0"] * 90_000)
 _NAMES = ",".join(f'"a{i}":[]' for i in range(12_000))
 
 
+def test_a_body_of_very_many_values_is_not_read() -> None:
+    """A million empty lists in four megabytes take a second, in which nobody else is served."""
+    with pytest.raises(json.JSONDecodeError, match="values"):
+        read_json(b"[" + b"[]," * 1_000_000 + b"[]]")
+    assert len(read_json(b"[" + b"[]," * 100_000 + b"[]]")) == 100_001
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -586,3 +595,14 @@ def test_many_faults_in_one_request_are_one_answer(url: str, path: str, body: st
     assert answer.status_code == 422
     assert len(answer.content) < 2500
     assert time.monotonic() - began < 10
+
+
+def test_the_python_of_the_docs_runs(url: str, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "docs" / "serve.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        script = tmp_path / "block.py"
+        script.write_text(block.replace("http://127.0.0.1:8421", url), encoding="utf-8")
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr

@@ -30,6 +30,7 @@ from ..executors import Answer, Lost, unmeasured
 from .work import Ref
 
 _FIELDS = 32
+_VALUES = 300_000  # of one body, about: a batch of 256 programs with their tests has some thousands
 _LONGEST = 1 << 18  # characters of a text: no response is longer, and work grows with it
 _LARGEST = 1 << 14  # characters of JSON of the arguments of one item of some graders
 _MAX_SEED = (1 << 63) - 1
@@ -346,19 +347,29 @@ def _finite(digits: str) -> float:
 
 
 class StrictRequest(Request):  # type: ignore[misc]
-    """A request whose JSON may hold no NaN, no infinity and no endless depth."""
+    """A request whose JSON may hold no NaN, no infinity, no endless depth and no endless number
+    of values, which would hold up the event loop while it is read."""
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
-            try:
-                self._json = json.loads(
-                    await self.body(), parse_constant=_refuse, parse_float=_finite
-                )
-            except json.JSONDecodeError:
-                raise
-            except (ValueError, RecursionError) as error:
-                raise json.JSONDecodeError(str(error)[:200], "", 0) from None
+            self._json = read_json(await self.body())
         return self._json
+
+
+def read_json(body: bytes) -> Any:
+    """Return what strict JSON says.
+
+    Raises:
+        JSONDecodeError: it is none, or has too many values.
+    """
+    if sum(map(body.count, (b"[", b"{", b","))) > _VALUES:  # those within text too; never mind
+        raise json.JSONDecodeError(f"more than {_VALUES} values", "", 0)
+    try:
+        return json.loads(body, parse_constant=_refuse, parse_float=_finite)
+    except json.JSONDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise json.JSONDecodeError(str(error)[:200], "", 0) from None
 
 
 class StrictJSON(JSONResponse):  # type: ignore[misc]
