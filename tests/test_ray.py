@@ -84,18 +84,16 @@ def test_vector_environments(there: RayExecutor) -> None:
 
 
 def test_the_server_scores_there_too(there: RayExecutor) -> None:
-    with serving(Settings(offers=("tests/Count-v0", "mint/Math-v0")), there) as url:
-        with (
-            Client(url, timeout_s=60) as client,
-            client.session("tests/Count-v0", seed=5) as played,
-        ):
+    settings = Settings(offers=("tests/Count-v0", "mint/Math-v0"))
+    with serving(settings, there) as url, Client(url, timeout_s=60) as client:
+        with client.session("tests/Count-v0", seed=5) as played:
             total = int(str(played.prompt).split()[-1].rstrip("."))
             for number in range(1, total + 1):
                 answer = played.respond(str(number))
-            assert isinstance(answer, Reward)
-            assert answer.score == 1.0
-            scores = [reward.score for reward in client.score("mint/Math-v0", [(1, "no")] * 20)]
-            assert scores == [0.0] * 20
+        assert isinstance(answer, Reward)
+        assert answer.score == 1.0
+        scores = [reward.score for reward in client.score("mint/Math-v0", [(1, "no")] * 20)]
+        assert scores == [0.0] * 20
 
 
 def test_what_kills_each_worker_is_unmeasured(there: RayExecutor) -> None:

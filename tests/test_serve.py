@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
