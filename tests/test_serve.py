@@ -609,3 +609,13 @@ def test_the_python_of_the_docs_runs(url: str, tmp_path: Path) -> None:
         script.write_text(block.replace("http://127.0.0.1:8421", url), encoding="utf-8")
         done = subprocess.run([sys.executable, script], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_two_hundred_clients_at_once() -> None:
+    """The long check, in short: no reward wrong or lost, workers killed, enemies about."""
+    script = Path(__file__).with_name("soak_serve.py")
+    options = ["--seconds", "5", "--clients", "200", "--sessions", "100"]
+    done = subprocess.run([sys.executable, script, *options], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "wrong 0, errors 0" in done.stdout

@@ -12,19 +12,17 @@ from concurrent.futures import Future
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, Response
 from fastapi.routing import APIRoute
-from starlette.exceptions import HTTPException as StarletteHTTPException
 
 import mint_envs
 
 from ..core import Reward, Task
-from ..errors import MintEnvsError, SandboxUnavailable
 from ..executors import Executor, Lost, Turn, executor_of
 from ..registration import settings_of, type_name
 from . import wire
 from .catalog import HARMLESS, Catalog, Offer
+from .faults import FAULTS, add_faults
 from .graders import GRADERS
 from .guard import App, Guard
 from .metrics import Counted, Metrics
@@ -32,24 +30,10 @@ from .page import page
 from .sessions import Session, Sessions
 from .settings import Settings
 from .wire import StrictJSON
-from .work import Busy, Desk, respond, score, show, warm
+from .work import Desk, respond, score, show, warm
 
 _SWEEP_S = 5.0
 _log = logging.getLogger("mint_envs.serve")
-
-_FAULTS = {
-    401: "the token is missing or wrong",
-    403: "the Host header is not one of this server",
-    404: "there is no such thing here",
-    405: "another method",
-    408: "the body came too slowly",
-    409: "the session is busy, or at another turn",
-    413: "the body or the batch is too large",
-    422: "something in the request is wrong; the detail says what",
-    429: "too much at once: wait for as many seconds as Retry-After says",
-    500: "a fault of the server",
-    503: "no sandbox works on the server, or it is stopping",
-}
 
 
 class _Route(APIRoute):  # type: ignore[misc]
@@ -148,14 +132,13 @@ def make_app(settings: Settings | None = None, executor: Executor | None = None)
         lifespan=contextlib.asynccontextmanager(server.lifespan),
         default_response_class=StrictJSON,
         responses={code: {"model": wire.Fault, "description": text}
-                   for code, text in _FAULTS.items()},
+                   for code, text in FAULTS.items()},
     )  # fmt: skip
     app.router.route_class = _Route
     app.include_router(_score_routes(server))
     app.include_router(_session_routes(server))
     app.include_router(_other_routes(server, app))
-    for kind, handler in _HANDLERS.items():
-        app.add_exception_handler(kind, handler)
+    add_faults(app)
     routes = frozenset(_paths(app))
     return Counted(Guard(app, settings), server.metrics, routes)
 
@@ -370,63 +353,3 @@ def _shown(offer: Offer, name: str, default: Any) -> Any:
     value = offer.settings.get(name, default)
     hidden = value is inspect.Parameter.empty or (name in offer.settings and isinstance(value, str))
     return None if hidden and name not in HARMLESS.get(offer.id, ()) else wire.plain(value)
-
-
-# -- faults ---------------------------------------------------------------------------------------
-
-
-def _fault(status: int, detail: str, **headers: str) -> Response:
-    return StrictJSON({"detail": detail}, status, headers)
-
-
-async def _invalid(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    return _fault(422, "; ".join(_said(one) for one in list(error.errors())[:5]))
-
-
-async def _busy(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Busy)
-    wait = str(round(error.retry_s))
-    return _fault(429, f"{error}: try again in {wait} s", **{"Retry-After": wait})
-
-
-async def _mistake(_: Request, error: Exception) -> Response:
-    """What a worker raised: a mistake in the request, or else a fault of the server."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, SandboxUnavailable):
-        return _fault(503, str(error))
-    if isinstance(error, MintEnvsError):
-        return _fault(422, str(error)[:2000])
-    if isinstance(error, RecursionError):
-        return _fault(422, "the request is nested too deeply")
-    raise error
-
-
-async def _told(_: Request, error: Exception) -> Response:
-    assert isinstance(error, StarletteHTTPException)
-    return _fault(error.status_code, str(error.detail), **(error.headers or {}))
-
-
-async def _broken(_: Request, error: Exception) -> Response:
-    _log.error("a fault of the server", exc_info=error)
-    return _fault(500, "a fault of the server; its log says more")
-
-
-_HANDLERS = {
-    RequestValidationError: _invalid,
-    Busy: _busy,
-    ExceptionGroup: _mistake,
-    MintEnvsError: _mistake,
-    RecursionError: _mistake,
-    HTTPException: _told,
-    StarletteHTTPException: _told,
-    Exception: _broken,
-}
-
-
-def _said(error: Any) -> str:
-    where = ".".join(str(part)[:80] for part in error["loc"][1:])
-    more = error.get("ctx", {}).get("error") if error["type"] == "json_invalid" else None
-    message = f"{error['msg']}: {more}" if more else str(error["msg"])
-    return f"{where}: {message}"[:400] if where else message[:400]
