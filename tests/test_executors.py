@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 import time
 from collections.abc import Iterator
@@ -183,6 +184,20 @@ class Local2:
 
     def close(self) -> None:
         pass
+
+
+@pytest.mark.parametrize("id", [id for id in mint_envs.env_ids() if id.startswith("mint/")])
+def test_an_environment_goes_on_in_a_pickle(id: str) -> None:
+    env = mint_envs.make(id)
+    env.reset(seed=1)
+    twin = pickle.loads(pickle.dumps(env))
+    codec = env.unwrapped.codec  # type: ignore[attr-defined]
+    for text in (b"<tool_call>\n{}\n</tool_call>", b"Answer: 1"):
+        one, other = (e.step([*text, codec.eos_token_id]) for e in (env, twin))
+        assert one[0].tolist() == other[0].tolist()
+        assert one[1:] == other[1:]
+        if one[2]:
+            return
 
 
 # -- names ----------------------------------------------------------------------------------------

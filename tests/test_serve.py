@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import re
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -189,27 +187,34 @@ def test_a_killed_sandbox_worker_changes_nothing(client: Client, workers: Proces
     program = "def f(x):\n    return x + {}"
     items = [{"response": program.format(i), "tests": [["f(1)", 5]]} for i in range(60)]
     client.grade("code", items[:2])
-    stop = threading.Event()
-
-    def killing() -> None:
-        while not stop.wait(0.5):
-            for pid in workers.pids:
-                for zygote in psutil.Process(pid).children(recursive=True)[:1]:
-                    with_suppressed(zygote.kill)
-
-    killer = threading.Thread(target=killing)
-    killer.start()
-    try:
-        scores = [reward.score for reward in client.grade("code", items)]
-    finally:
-        stop.set()
-        killer.join()
+    killed = []
+    with ThreadPoolExecutor(1) as threads:
+        work = threads.submit(client.grade, "code", items)
+        while not work.done() and len(killed) < 12:  # a machine that is busy starts them slowly
+            killed += [
+                zygote for pid in workers.pids for zygote in zygotes(pid)[:1] if dead(zygote)
+            ]
+            time.sleep(0.1)
+        scores = [reward.score for reward in work.result()]
+    assert killed
     assert scores == [float(i == 4) for i in range(60)]
 
 
-def with_suppressed(call: Any) -> None:
-    with contextlib.suppress(psutil.Error):
-        call()
+def zygotes(pid: int) -> list[psutil.Process]:
+    """The sandbox workers of a scoring worker."""
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def dead(process: psutil.Process) -> bool:
+    """Kill -9; return whether it was there to be killed."""
+    try:
+        process.kill()
+    except psutil.Error:
+        return False
+    return True
 
 
 def test_a_fault_of_a_task_is_500_and_the_server_goes_on(url: str, client: Client) -> None:
