@@ -17,11 +17,13 @@ import httpx
 import numpy as np
 import psutil
 import pytest
+from click.testing import CliRunner
 from odd_tasks import Chance, Count, Odd, kill
 from serving import running, serving
 
 import mint_envs
 from mint_envs import Reward, TokenEnv
+from mint_envs.cli import main
 from mint_envs.client import Busy as ServerBusy
 from mint_envs.client import (
     Client,
@@ -624,3 +626,27 @@ def test_two_hundred_clients_at_once() -> None:
     done = subprocess.run([sys.executable, script, *options], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "wrong 0, errors 0" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--host", "0.0.0.0"], "MINT_SERVE_TOKEN"),
+        (["--offer", "mint/Mth-v0"], "Did you mean 'mint/Math-v0'?"),
+        (["--import", "no_such_module"], "no_such_module"),
+        (["--executor", "threads", "--port", "0"], "Valid: local, processes, ray"),
+        (["--executor", "local", "--port", "0"], "hold up"),
+        (["--max-batch", "0"], "must be above 0"),
+        (["--host", "203.0.113.7", "--token-file", "none"], "cannot be read"),
+    ],
+)
+def test_the_command_says_what_is_wrong(options: list[str], said: str) -> None:
+    done = CliRunner().invoke(main, ["serve", *options])
+    assert done.exit_code == 2
+    assert said in done.output
+
+
+def test_an_address_that_is_taken(url: str) -> None:
+    port = url.rpartition(":")[2]
+    done = CliRunner().invoke(main, ["serve", "--port", port])
+    assert (done.exit_code, "Choose another port" in done.output) == (2, True)

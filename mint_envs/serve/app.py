@@ -18,6 +18,7 @@ from fastapi.routing import APIRoute
 import mint_envs
 
 from ..core import Reward, Task
+from ..errors import require
 from ..executors import Executor, Lost, Turn, executor_of
 from ..registration import settings_of, type_name
 from . import wire
@@ -104,6 +105,7 @@ def _executor(settings: Settings) -> Executor:
         from ..processes import Processes
 
         return Processes(int(count or 0), deadline_s=settings.work_s)
+    require(kind != "local", "executor='local' would hold up the event loop: 'processes' or 'ray'")
     return executor_of(settings.executor)
 
 
