@@ -72,7 +72,9 @@ def _executors(with_ray: bool) -> dict[str, Executor]:
 
         # Ray's own name. By default its workers are at nice 15: whatever else runs goes first.
         os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
-        ray.init(num_cpus=4, log_to_driver=False, logging_level="error", include_dashboard=False)
+        ray.init(
+            "local", num_cpus=4, log_to_driver=False, logging_level="error", include_dashboard=False
+        )
         found |= {f"ray, {n} at once": RayExecutor(cpus=4 / n) for n in (1, 2, 4)}
     return found
 

@@ -27,7 +27,8 @@ class RayExecutor:
 
     Args:
         address: of the cluster (``"auto"``, ``"ray://host:10001"``); None: the one that this
-            process is connected to, or that RAY_ADDRESS names, or else a new one on this machine.
+            process is connected to, or that RAY_ADDRESS names, or that runs on this machine; or
+            else a new one here.
         cpus: that a piece of work is counted as; more, for tasks that use several.
 
     Raises:

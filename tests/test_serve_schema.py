@@ -48,7 +48,9 @@ def test_every_answer_is_as_the_schema_says(operation: Any, mode: GenerationMode
         if mode.is_positive and isinstance(case.body, dict) and "env" in case.body:
             # Text at random is the name of none.
             case.body |= {"env": next(names), "settings": {}}
-        case.call_and_validate(headers=HEADERS, excluded_checks=LEFT_OUT)
+        answer = case.call(headers=HEADERS)
+        if answer.status_code != 413:  # a refusal too: text beyond its limit can be beyond this one
+            case.validate_response(answer, excluded_checks=LEFT_OUT)
 
     check()
 

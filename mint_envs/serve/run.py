@@ -30,12 +30,13 @@ def serve(
     """
     check_host(host, settings.token)
     _allow_files(settings.max_connections + _SPARE_FILES)
-    listener = listen(host, port)
-    config = configure(make_app(settings), settings, drain_s, log, certificate, key)
-    scheme = "https" if certificate else "http"
-    shown = f"[{host}]" if ":" in host else host
-    address = f"{scheme}://{shown}:{listener.getsockname()[1]}"
-    _Server(config, lambda: click.echo(f"Serving on {address}  ({address}/docs)")).run([listener])
+    with listen(host, port) as listener:
+        config = configure(make_app(settings), settings, drain_s, log, certificate, key)
+        scheme = "https" if certificate else "http"
+        shown = f"[{host}]" if ":" in host else host
+        address = f"{scheme}://{shown}:{listener.getsockname()[1]}"
+        said = f"Serving on {address}  ({address}/docs)"
+        _Server(config, lambda: click.echo(said)).run([listener])
 
 
 def configure(
