@@ -29,6 +29,8 @@ def f(x):
     return {} if total < 1000003 else x
 """
 
+_WARM = 3  # rounds that only warm up: Ray starts its workers one after the other, when it is busy
+
 Row = Callable[[Sequence[tuple[Any, str]]], list[Reward]]
 
 
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"{options.steps} steps"
     )
     times: dict[str, list[float]] = {name: [] for name in rows}
-    for number in range(options.rounds + 1):  # the first round only warms up
+    for number in range(_WARM + options.rounds):
         found = []
         for at, (name, row) in enumerate(rows.items()):
             pairs = _pairs(options, seed=number * len(rows) + at)
@@ -55,9 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             found.append([reward.score for reward in row(pairs)])
             times[name].append(time.perf_counter() - began)
         assert all(scores == [1.0, 0.0] * (options.programs // 2) for scores in found)
-    base = statistics.median(times["one process, one sandbox worker"][1:])
+    base = statistics.median(times["one process, one sandbox worker"][_WARM:])
     for name, seconds in times.items():
-        median = statistics.median(seconds[1:])
+        median = statistics.median(seconds[_WARM:])
         print(f"{name:34} {options.programs / median:8.1f} programs/s   {base / median:5.2f} x")
     for executor in executors.values():
         executor.close()

@@ -23,6 +23,7 @@ from .errors import SettingError, require
 from .executors import Lost, TaskTable, Work
 
 _TRIES = 3
+_STARTS = 20
 _START_S = 120.0
 _TASKS = 64  # that a worker keeps
 #: Imported once, by the process that workers are forked from: it has one thread, so that is safe.
@@ -104,18 +105,20 @@ class Processes:
                     asked[0].cancel()
 
     def _done(self, i: int, function: Work, name: str, packed: bytes, item: Any) -> Any:
-        reason = ""
-        for _ in range(_TRIES):
+        reason, tries, starts = "", 0, 0
+        while tries < _TRIES and starts < _STARTS:
             if self._closed:
                 raise Lost("the executor was closed")
+            worker = self._workers.get(i) or self._start(i)
             try:
-                worker = self._workers.get(i) or self._start(i)
                 return worker.ask(function, name, packed, item, self._deadline_s)
             except _Late as error:
                 self._drop(i)
                 raise Lost(str(error)) from None
             except _Gone as error:
                 reason = f"a worker was lost: {error}"
+                tries += worker.ready  # one that was killed while it started had not tried
+                starts += not worker.ready
                 self._drop(i)
         raise Lost(reason)
 
@@ -148,7 +151,7 @@ class _Worker:
         self._process.start()
         theirs.close()
         self.pid = self._process.pid or 0
-        self._ready = False
+        self.ready = False
 
     def ask(
         self, function: Work, name: str, packed: bytes, item: Any, deadline_s: float | None
@@ -159,9 +162,9 @@ class _Worker:
             _Gone: the worker was lost.
             _Late: it did not answer in time.
         """
-        if not self._ready:
+        if not self.ready:
             self._exchange(None, _START_S)
-            self._ready = True
+            self.ready = True
         work = pickle.dumps((function, item))
         kind, found = self._exchange((name, None, work), deadline_s)
         if kind == "unknown task":

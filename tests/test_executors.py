@@ -59,8 +59,10 @@ def test_killed_workers_lose_nothing(pool: Processes) -> None:
     stop = threading.Event()
 
     def killing() -> None:
-        while not stop.wait(0.3):
-            kill(pool)
+        for number in range(5):
+            kill(pool, number)
+            if stop.wait(0.3):
+                return
 
     before = pool.replaced
     killer = threading.Thread(target=killing)
