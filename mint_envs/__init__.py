@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from .core import Episode, Message, Reward, Task
 from .env import TokenEnv
 from .errors import MintEnvsError
+from .executors import score_batch
 from .registration import env_ids, make, register, register_envs
 from .spaces import TokenSequence
 from .tokens import ByteTokenizer, Tokenizer
@@ -45,6 +46,7 @@ __all__ = [
     "math",
     "register",
     "register_envs",
+    "score_batch",
     "testing",
     "tooluse",
 ]

@@ -12,6 +12,7 @@ from .errors import MintEnvsError
 #: Name of a command → one line of help; the command itself is in ``commands/NAME.py``.
 COMMANDS = {
     "show": "Look at rollouts: in a browser in the terminal, or on one page.",
+    "serve": "Serve environments and graders over HTTP.",
     "doctor": "Say which sandbox this machine has, and prove it by attacks.",
 }
 

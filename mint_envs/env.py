@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,8 +22,9 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from .core import Episode, Message, Prompt, Reward, Task
+from .core import Episode, Prompt, Reward, Task
 from .errors import SettingError, did_you_mean
+from .executors import Answer, Executor, Local, Turn, executor_of, play_turns, score_batch
 from .spaces import Tokens, TokenSequence
 from .tokens import Codec
 
@@ -80,6 +82,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         self._episode: Episode | None = None
         self._problem: Any = None
         self._prompt: Prompt = ""
+        self._name = ""  # of the episode, once another process has part in it
         self._transcript: list[str] = []
         self._identity = {"prompt": "", "problem_id": ""}
 
@@ -126,6 +129,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         """
         super().reset(seed=seed)
         self._episode = None  # stays so if what follows raises
+        self._name = ""
         self._problem = self._choose(dict(options or {}))
         self._prompt = self.task.prompt(self._problem)
         self._episode = self.task.start(self._problem)
@@ -146,9 +150,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
             ValueError: ``action`` is not in the action space.
         """
         act = self._read(action)
-        assert self._episode is not None
-        answer = self._episode.respond(act.text) if self._complete(act) else self._cut(act)
-        return self._after(act, answer)
+        return self._after(act, self._respond(act))
 
     def render(self) -> str | None:
         """Return the transcript so far, in ``"ansi"`` mode."""
@@ -170,7 +172,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         ended = ended or any(mark in text for mark in self.task.stop) or not self._can_end
         return _Act(text, ids[-1] if ids else None, ended)
 
-    def _after(self, act: _Act, answer: str | Sequence[Message] | Reward) -> StepResult:
+    def _after(self, act: _Act, answer: Answer) -> StepResult:
         """Turn the answer of the task into what ``step`` returns."""
         self._transcript.append(act.text)
         finish = "stop" if act.ended else "length"
@@ -188,9 +190,17 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         """A single-turn response is scored even when cut; a cut turn of many ends the episode."""
         return act.ended or self.task.single_turn
 
-    def _cut(self, act: _Act) -> Reward:
+    def _respond(self, act: _Act) -> Answer:
         assert self._episode is not None
+        if self._complete(act):
+            return self._episode.respond(act.text)
         return self._episode.cut(act.text)
+
+    def _turn(self, act: _Act) -> Turn:
+        """The same for another process, which may have to play the episode anew."""
+        self._name = self._name or uuid.uuid4().hex
+        history = tuple(self._transcript[1::2])  # the prompt, a response, what was said to it, ...
+        return Turn(self._problem, self._name, history, act.text, not self._complete(act))
 
     def _choose(self, options: dict[str, Any]) -> Any:
         index = options.pop("index", None)
@@ -218,31 +228,43 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
 
 
 def step_many(
-    envs: Sequence[TokenEnv], actions: Sequence[Sequence[int] | Tokens]
+    envs: Sequence[TokenEnv],
+    actions: Sequence[Sequence[int] | Tokens],
+    executor: str | Executor | None = None,
 ) -> list[StepResult]:
     """Step several environments at once; results keep order.
 
     Single-turn environments of one task are scored in one ``score_batch``, which is how a task
     that runs programs uses every core.
 
+    Args:
+        executor: where the responses are scored, as for ``mint_envs.score_batch``.
+
     Raises:
         ResetNeeded, ValueError: as ``TokenEnv.step``; then no environment has moved.
     """
     acts = [env._read(action) for env, action in zip(envs, actions, strict=True)]
     answers: list[Any] = [None] * len(envs)
-    batches: dict[int, list[int]] = {}
-    for i, (env, act) in enumerate(zip(envs, acts, strict=True)):
-        if env.task.single_turn:
-            batches.setdefault(id(env.task), []).append(i)
-        else:
-            assert env._episode is not None
-            answers[i] = env._episode.respond(act.text) if act.ended else env._cut(act)
-    for members in batches.values():
-        pairs = [(envs[i]._problem, acts[i].text) for i in members]
-        rewards = envs[members[0]].task.score_batch(pairs)
-        for i, reward in zip(members, rewards, strict=True):
-            answers[i] = reward
+    groups: dict[int, list[int]] = {}
+    for i, env in enumerate(envs):
+        groups.setdefault(id(env.task), []).append(i)
+    for members in groups.values():
+        group = [(envs[i], acts[i]) for i in members]
+        for i, answer in zip(members, _answers(group, executor), strict=True):
+            answers[i] = answer
     return [env._after(act, answer) for env, act, answer in zip(envs, acts, answers, strict=True)]
+
+
+def _answers(
+    group: list[tuple[TokenEnv, _Act]], executor: str | Executor | None
+) -> Sequence[Answer]:
+    """Return what the episodes of one task say to their responses."""
+    task = group[0][0].task
+    if task.single_turn:
+        return score_batch(task, [(env._problem, act.text) for env, act in group], executor)
+    if not isinstance(executor_of(executor), Local):
+        return play_turns(task, [env._turn(act) for env, act in group], executor)
+    return [env._respond(act) for env, act in group]
 
 
 def _no_tokens() -> Tokens:

@@ -37,7 +37,7 @@ _ENTRY_POINT = "mint_envs.registration:make_env"
 
 #: Settings of every id, beside those of its task; the rest are names of our own entry points.
 _COMMON = ("tokenizer", "render_mode")
-_TAKEN = (*_COMMON, "task", "num_envs")
+_TAKEN = (*_COMMON, "task", "num_envs", "executor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +126,11 @@ def make_vector_env(
     num_envs: int,
     tokenizer: Any = None,
     render_mode: str | None = None,
+    executor: Any = None,
     **settings: Any,
 ) -> TokenVectorEnv:
     """Vector entry point of every id."""
-    return TokenVectorEnv(make_task(task, settings), num_envs, tokenizer, render_mode)
+    return TokenVectorEnv(make_task(task, settings), num_envs, tokenizer, render_mode, executor)
 
 
 def make_task(task: Any, settings: dict[str, Any]) -> Task[Any]:
@@ -207,7 +208,7 @@ def _check_settings(owner: str, cls: Any, given: dict[str, Any]) -> None:
     _check_names(owner, cls, given)
     for name, value in given.items():
         if name in valid and not _fits(value, valid[name].type):
-            raise SettingError(f"{owner}: {name}={value!r} must be {_type_name(valid[name].type)}")
+            raise SettingError(f"{owner}: {name}={value!r} must be {type_name(valid[name].type)}")
 
 
 def _check_task_settings(id: str, task: Any, defaults: dict[str, Any]) -> None:
@@ -251,7 +252,8 @@ def _fits(value: Any, kind: Any) -> bool:
     return isinstance(value, kind) if kind in (str, bool, list, dict, tuple) else True
 
 
-def _type_name(kind: Any) -> str:
+def type_name(kind: Any) -> str:
+    """Return a type as a user would write it."""
     if typing.get_origin(kind) is typing.Literal:
         return f"one of {', '.join(map(repr, typing.get_args(kind)))}"
     return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")

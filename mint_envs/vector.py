@@ -25,6 +25,7 @@ from gymnasium.vector.utils import (
 from .core import Task
 from .env import TokenEnv, step_many
 from .errors import SettingError
+from .executors import Executor, executor_of
 from .spaces import Tokens, TokenSequence
 from .tokens import Codec
 
@@ -44,6 +45,8 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         task: shared by all environments.
         num_envs: how many.
         tokenizer, render_mode: as for ``TokenEnv``.
+        executor: where responses are scored: ``None`` or ``"local"``, ``"processes"``,
+            ``"ray"``, or an ``Executor``. Rewards are the same.
     """
 
     metadata = {
@@ -52,11 +55,17 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
     }
 
     def __init__(
-        self, task: Task[Any], num_envs: int, tokenizer: Any = None, render_mode: str | None = None
+        self,
+        task: Task[Any],
+        num_envs: int,
+        tokenizer: Any = None,
+        render_mode: str | None = None,
+        executor: str | Executor | None = None,
     ) -> None:
         if num_envs < 1:
             raise SettingError(f"num_envs={num_envs} must be at least 1")
         codec = Codec(tokenizer)
+        self._executor = executor_of(executor)
         self.num_envs = num_envs
         self.envs = [TokenEnv(task, codec, render_mode) for _ in range(num_envs)]
         self.render_mode = render_mode
@@ -108,7 +117,7 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
                 f"No episode is running in environment {over[0]}: call "
                 'reset(options={"reset_mask": terminated | truncated}), or reset() for all.'
             )
-        results = step_many(self.envs, actions)
+        results = step_many(self.envs, actions, self._executor)
         observations, rewards, terminated, truncated, infos = zip(*results, strict=True)
         return (
             tuple(observations),

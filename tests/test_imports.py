@@ -14,7 +14,7 @@ import mint_envs
 HEAVY = {
     "torch", "transformers", "tokenizers", "mint", "tinker", "sympy", "datasets", "hypothesis",
     "pyarrow", "matplotlib", "pydantic", "rich", "huggingface_hub", "trainers", "benchmarks",
-    "jsonschema", "httpx", "tenacity",
+    "jsonschema", "httpx", "tenacity", "ray", "fastapi", "uvicorn",
 }  # fmt: skip
 
 PACKAGE = Path(mint_envs.__file__).parent
@@ -30,18 +30,32 @@ ROOMS: dict[str, set[str]] = {
     "datasets": {*CORE, "hub"},
     "spaces": set(),
     "tokens": {*CORE, "hub"},
-    "env": {*CORE, "spaces", "tokens"},
-    "vector": {*CORE, "spaces", "tokens", "env"},
+    # Inside a function: the sandbox of a worker process gets one worker.
+    "executors": {*CORE, "processes", "ray_executor"},
+    "processes": {*CORE, "executors", "code"},
+    "ray_executor": {*CORE, "executors", "code"},
+    "env": {*CORE, "spaces", "tokens", "executors"},
+    "vector": {*CORE, "spaces", "tokens", "env", "executors"},
     "registration": {*CORE, "spaces", "tokens", "env", "vector", "adapters"},
     "adapters": {*CORE},
     **{family: {*CORE, "datasets", family} for family in FAMILIES},
 }
 #: Rooms that stand on top, and may import all of mint_envs.
-TOP = {"testing", "interop", "cli", "commands", "show", "__init__", "__main__"}
+TOP = {"testing", "interop", "cli", "commands", "serve", "client", "show", "__init__", "__main__"}
 
 #: Foreign packages, and the rooms that may import them; elsewhere inside functions only, or never.
 GYMNASIUM = {"env", "vector", "spaces", "registration", "testing", "cli", "__init__", "interop"}
-LAZY = {"torch", "transformers", "mint", "tinker", "datasets", "huggingface_hub", "pyarrow", "mcp"}
+LAZY = {
+    "torch",
+    "transformers",
+    "mint",
+    "tinker",
+    "datasets",
+    "huggingface_hub",
+    "pyarrow",
+    "mcp",
+    "ray",
+}
 #: The tool that runs programs is the one place where a family uses another's room, when called.
 EXCEPTIONS = {("python.py", "mint_envs.code.sandbox")}
 NEVER = {"trainers", "benchmarks", "tests"}

@@ -44,6 +44,11 @@ class ToolTable:
             self._schemas[name] = schema
         self._validators = {name: _validator(name, s) for name, s in self._schemas.items()}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the schemas; compiled validators cannot be."""
+        tools = [{"name": name, "parameters": one} for name, one in self._schemas.items()]
+        return ToolTable, (tools,)
+
     @classmethod
     def of(cls, tools: Sequence[Mapping[str, Any]] | ToolTable | None) -> ToolTable | None:
         """Return the table of ``tools``; equal lists share one."""

@@ -116,8 +116,18 @@ def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
     return found
 
 
+_limit: list[int] = []
+
+
+def limit_workers(count: int) -> None:
+    """Let the sandboxes that this process makes from now on have ``count`` workers by default."""
+    _limit[:] = [count]
+
+
 def cpu_count() -> int:
-    """Return how many CPUs this process may use."""
+    """Return how many CPUs this process may use, or fewer if ``limit_workers`` said so."""
+    if _limit:
+        return _limit[0]
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1  # macOS, where docker is the way

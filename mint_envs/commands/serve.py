@@ -1,0 +1,102 @@
+"""``mint-envs serve``."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from ..errors import SettingError
+
+_DOC = "See docs/serve.md for what a client may do, and what it may not."
+
+
+# fmt: off
+@click.command("serve", epilog=_DOC)
+@click.option("--host", default="127.0.0.1", show_default=True,
+              help="Address to serve on; one that others can reach needs a token.")
+@click.option("--port", default=8421, show_default=True, type=click.IntRange(0, 65535),
+              help="0 takes a free one; it is printed.")
+@click.option("--offer", "offers", multiple=True, metavar="[NAME=]ID[?SETTING=VALUE&...]",
+              help="An environment to serve, with settings that clients cannot change. "
+              "May be repeated. Default: every registered one, with its defaults.")
+@click.option("--allow", "allowed", multiple=True, metavar="ID:SETTING",
+              help="A further setting that clients may choose. Not one that holds a path, an "
+              "address or a name on the hub. May be repeated.")
+@click.option("--import", "modules", multiple=True, metavar="MODULE",
+              help="A module that registers your own environments. May be repeated.")
+@click.option("--executor", default="processes", show_default=True,
+              help="Where work runs: processes[:N], ray[:ADDRESS].")
+@click.option("--token-file", type=click.Path(path_type=Path),
+              help="File with the token that clients must show; else MINT_SERVE_TOKEN is read.")
+@click.option("--max-body-mb", default=4.0, show_default=True, help="MiB of one request.")
+@click.option("--max-batch", default=256, show_default=True, help="Items of one request.")
+@click.option("--max-waiting", default=4096, show_default=True,
+              help="Items that wait for or are in work; more are answered 429.")
+@click.option("--max-sessions", default=20_000, show_default=True, help="Open sessions.")
+@click.option("--session-seconds", default=600.0, show_default=True,
+              help="An idle session is closed after this.")
+@click.option("--work-seconds", default=300.0, show_default=True,
+              help="Longest that a piece of work may take; then it is unmeasured.")
+@click.option("--max-program-seconds", default=10.0, show_default=True,
+              help="Largest CPU time of a program that a client may ask for.")
+@click.option("--drain-seconds", default=30, show_default=True,
+              help="How long requests may take to finish when the server is told to stop.")
+@click.option("--certificate", type=click.Path(exists=True, dir_okay=False),
+              help="TLS certificate (PEM); with --key.")
+@click.option("--key", type=click.Path(exists=True, dir_okay=False), help="TLS private key (PEM).")
+@click.option("--log", default="warning", show_default=True,
+              type=click.Choice(["info", "warning", "error"]), help="'info' logs each request.")
+def command(
+    host: str, port: int, offers: tuple[str, ...], allowed: tuple[str, ...],
+    modules: tuple[str, ...], executor: str, token_file: Path | None, max_body_mb: float,
+    max_batch: int, max_waiting: int, max_sessions: int, session_seconds: float,
+    work_seconds: float, max_program_seconds: float, drain_seconds: int,
+    certificate: str | None, key: str | None, log: str,
+) -> None:
+    """Serve every registered environment and grader over HTTP.
+
+    POST /v1/score scores a batch, /v1/grade/... asks a grader, /v1/sessions plays episodes turn by
+    turn, GET /v1/envs lists what there is, /docs is the page of the API, /metrics is for
+    Prometheus. `mint_envs.client.Client` is the Python client.
+
+    \b
+    Examples:
+      mint-envs serve
+      mint-envs serve --offer mint/Math-v0 --offer 'gsm8k=mint/Math-v0?dataset=gsm8k&style=chat'
+      curl -s localhost:8421/v1/score -H 'content-type: application/json' \\
+        -d '{"env": "mint/Math-v0", "items": [{"seed": 3, "response": "42"}]}'
+      MINT_SERVE_TOKEN=$(openssl rand -hex 32) mint-envs serve --host 0.0.0.0 \\
+        --certificate cert.pem --key key.pem
+    """
+    try:
+        from ..serve.run import serve
+        from ..serve.settings import TOKEN_VARIABLE, Settings, read_token
+    except ImportError as error:
+        raise SettingError(f"serve needs: pip install 'mint-envs[serve]' ({error})") from error
+    if modules:
+        sys.path.append(os.getcwd())
+    for module in modules:
+        _import(module)
+    settings = Settings(
+        offers, allowed, executor, read_token(token_file, os.environ.pop(TOKEN_VARIABLE, "")),
+        max_body=int(max_body_mb * (1 << 20)), max_batch=max_batch, max_waiting=max_waiting,
+        max_sessions=max_sessions, session_s=session_seconds, work_s=work_seconds,
+        max_program_s=max_program_seconds,
+    )
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    serve(settings, host, port, drain_s=drain_seconds, certificate=certificate, key=key, log=log)
+
+
+# fmt: on
+
+
+def _import(module: str) -> None:
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise SettingError(f"--import {module}: {error}") from error

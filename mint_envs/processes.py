@@ -1,0 +1,238 @@
+"""The executor ``"processes"``: workers on this machine, each a process that can be replaced.
+
+Each worker has a pipe and a thread of its own, and nothing is shared between them: one that is
+killed, crashes or is late is replaced, its work is done again, and no other notices.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import queue
+import signal
+import threading
+import traceback
+from collections import OrderedDict
+from concurrent.futures import Future, InvalidStateError
+from typing import Any
+
+from .core import Task
+from .errors import SettingError, require
+from .executors import Lost, TaskTable, Work
+
+_TRIES = 3
+_STARTS = 20
+_START_S = 120.0
+_TASKS = 64  # that a worker keeps
+#: Imported once, by the process that workers are forked from: it has one thread, so that is safe.
+_PRELOAD = [f"mint_envs.{room}" for room in ("processes", "math", "code", "tooluse", "chat")]
+
+_Asked = tuple[Future[Any], Work, str, bytes, Any]
+
+
+class Processes:
+    """Workers on this machine.
+
+    A script that uses it needs the usual ``if __name__ == "__main__":``, as with
+    ``multiprocessing``.
+
+    Args:
+        workers: processes; 0 means one for each CPU.
+        deadline_s: seconds of wall clock after which a worker that does not answer is ended, and
+            its work lost; None means never.
+    """
+
+    def __init__(self, workers: int = 0, deadline_s: float | None = None) -> None:
+        require(0 <= workers <= 1024, f"workers={workers} must be from 0 (one per CPU) to 1024")
+        self.slots = workers or _cpus()
+        self.replaced = 0  # workers that were lost so far
+        self._deadline_s = deadline_s
+        self._tasks = TaskTable(pickle.dumps)
+        self._asked: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
+        self._closed = False
+        self._workers: dict[int, _Worker] = {}
+        self._threads = [
+            threading.Thread(target=self._attend, args=(i,), name=f"mint-worker-{i}", daemon=True)
+            for i in range(self.slots)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def pids(self) -> list[int]:
+        """The process ids of the workers that have been started."""
+        return [worker.pid for worker in list(self._workers.values())]
+
+    def submit(self, function: Work, task: Task[Any] | None, item: Any) -> Future[Any]:
+        if self._closed:
+            raise SettingError("this executor is closed: make another")
+        future: Future[Any] = Future()
+        name, packed = self._tasks.get(task)
+        self._asked.put((future, function, name, packed, item))
+        return future
+
+    def close(self) -> None:
+        """End the workers, in the middle of their work if they have any."""
+        self._closed = True
+        for _ in self._threads:
+            self._asked.put(None)
+        for worker in list(self._workers.values()):
+            worker.stop()
+
+    def _attend(self, i: int) -> None:
+        """What each thread does: give its worker one piece of work after the other."""
+        while (asked := self._asked.get()) is not None:
+            future = asked[0]
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                result = self._done(i, *asked[1:])
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+            del asked, future
+        if worker := self._workers.pop(i, None):
+            worker.stop()
+        self._cancel_waiting()
+
+    def _cancel_waiting(self) -> None:
+        with contextlib.suppress(queue.Empty, InvalidStateError):
+            while True:
+                if (asked := self._asked.get_nowait()) is not None:
+                    asked[0].cancel()
+
+    def _done(self, i: int, function: Work, name: str, packed: bytes, item: Any) -> Any:
+        reason, tries, starts = "", 0, 0
+        while tries < _TRIES and starts < _STARTS:
+            if self._closed:
+                raise Lost("the executor was closed")
+            worker = self._workers.get(i) or self._start(i)
+            try:
+                return worker.ask(function, name, packed, item, self._deadline_s)
+            except _Late as error:
+                self._drop(i)
+                raise Lost(str(error)) from None
+            except _Gone as error:
+                reason = f"a worker was lost: {error}"
+                tries += worker.ready  # one that was killed while it started had not tried
+                starts += not worker.ready
+                self._drop(i)
+        raise Lost(reason)
+
+    def _start(self, i: int) -> _Worker:
+        worker = self._workers[i] = _Worker()
+        if self._closed:
+            worker.stop()
+        return worker
+
+    def _drop(self, i: int) -> None:
+        self.replaced += 1
+        if worker := self._workers.pop(i, None):
+            worker.stop()
+
+
+def _cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS
+
+
+class _Worker:
+    """A process and the pipe to it."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(_PRELOAD)
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+        self.pid = self._process.pid or 0
+        self.ready = False
+
+    def ask(
+        self, function: Work, name: str, packed: bytes, item: Any, deadline_s: float | None
+    ) -> Any:
+        """Return the result, or raise the error, of the function.
+
+        Raises:
+            _Gone: the worker was lost.
+            _Late: it did not answer in time.
+        """
+        if not self.ready:
+            self._exchange(None, _START_S)
+            self.ready = True
+        work = pickle.dumps((function, item))
+        kind, found = self._exchange((name, None, work), deadline_s)
+        if kind == "unknown task":
+            kind, found = self._exchange((name, packed, work), deadline_s)
+        if kind == "error":
+            raise found
+        return found
+
+    def _exchange(self, message: Any, deadline_s: float | None) -> Any:
+        try:
+            if message is not None:
+                self._pipe.send(message)
+            if not self._pipe.poll(deadline_s):
+                raise _Late(f"a worker did not answer within {deadline_s:g} s")
+            return self._pipe.recv()
+        except (OSError, EOFError) as error:
+            raise _Gone(f"{type(error).__name__} {error}".strip()) from None
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.join(5)
+        with contextlib.suppress(OSError):
+            self._pipe.close()
+
+
+class _Gone(Exception):
+    """A worker was lost."""
+
+
+class _Late(Exception):
+    """A worker did not answer in time."""
+
+
+def _work(pipe: Any) -> None:
+    """What a worker does until its pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who asked
+    from .code.sandbox.base import limit_workers
+
+    limit_workers(1)  # there is a worker for every core already
+    tasks: OrderedDict[str, Any] = OrderedDict()
+    with contextlib.suppress(EOFError, OSError):
+        pipe.send("ready")
+        while True:
+            name, packed, work = pipe.recv()
+            pipe.send_bytes(_answer(tasks, name, packed, work))
+
+
+def _answer(tasks: OrderedDict[str, Any], name: str, packed: bytes | None, work: bytes) -> bytes:
+    if packed is None and name not in tasks:
+        return pickle.dumps(("unknown task", None))
+    try:
+        if name not in tasks:
+            tasks[name] = pickle.loads(packed or b"")
+        tasks.move_to_end(name)
+        while len(tasks) > _TASKS:
+            tasks.popitem(last=False)
+        function, item = pickle.loads(work)
+        return pickle.dumps(("value", function(tasks[name], item)))
+    except Exception as error:
+        error.add_note(traceback.format_exc())
+        return _packed_error(error)
+
+
+def _packed_error(error: Exception) -> bytes:
+    """Pickle an error; one that cannot go both ways becomes its text."""
+    try:
+        packed = pickle.dumps(("error", error))
+        pickle.loads(packed)
+    except Exception:
+        return pickle.dumps(("error", RuntimeError(f"{type(error).__name__}: {error}")))
+    return packed

@@ -1,0 +1,110 @@
+"""The executor ``"ray"``: work on the nodes of a Ray cluster. Needs: pip install 'mint-envs[ray]'.
+
+Work goes out as plain Ray tasks of one CPU each. Ray runs a task again when its worker or its node
+is lost; nothing is kept on a node that could not be made again from what this process holds.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from concurrent.futures import Future
+from typing import Any
+
+from .core import Task
+from .errors import SettingError
+from .executors import Lost, TaskTable, Work
+
+_TRIES = 4
+_TASKS = 64  # that a worker keeps
+_CANNOT_LOAD = (
+    "a node of the cluster cannot load the task: {}. Install the package that defines it on every "
+    "node, or name it to Ray: ray.init(runtime_env={{'py_modules': [...]}}) before the first use"
+)
+
+
+class RayExecutor:
+    """Work on a Ray cluster.
+
+    Args:
+        address: of the cluster (``"auto"``, ``"ray://host:10001"``); None: the one that this
+            process is connected to, or that RAY_ADDRESS names, or that runs on this machine; or
+            else a new one here.
+        cpus: that a piece of work is counted as; more, for tasks that use several.
+
+    Raises:
+        SettingError: Ray is not installed, or the cluster cannot be reached.
+    """
+
+    def __init__(self, address: str | None = None, cpus: float = 1.0) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise SettingError("executor='ray' needs: pip install 'mint-envs[ray]'") from error
+        self._ray = ray
+        self._started = not ray.is_initialized()
+        if self._started:
+            self._connect(address)
+        self._cpus = cpus
+        self._run = ray.remote(_work).options(num_cpus=cpus, max_retries=_TRIES - 1)
+        self._tasks = TaskTable(ray.put)
+
+    @property
+    def slots(self) -> int:
+        """How many pieces run at once on the CPUs that the cluster has now."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1) / self._cpus))
+
+    def submit(self, function: Work, task: Task[Any] | None, item: Any) -> Future[Any]:
+        name, reference = self._tasks.get(task)
+        # In a list: Ray then sends the reference, and a worker gets the task once and keeps it.
+        asked = self._run.remote(function, name, [reference], item)
+        found: Future[Any] = Future()
+        found.set_running_or_notify_cancel()
+        asked.future().add_done_callback(lambda done: self._settle(found, done))
+        return found
+
+    def close(self) -> None:
+        """Leave the cluster, if this joined it."""
+        if self._started and self._ray.is_initialized():
+            self._ray.shutdown()
+
+    def _connect(self, address: str | None) -> None:
+        try:
+            self._ray.init(
+                address=address, log_to_driver=False, logging_level="warning",
+                include_dashboard=False if address is None else None,
+            )  # fmt: skip
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise SettingError(
+                f"executor='ray': no cluster at {address or 'this machine'}: {error}"
+            ) from error
+
+    def _settle(self, found: Future[Any], done: Future[Any]) -> None:
+        error = done.exception()
+        if error is None:
+            found.set_result(done.result())
+        elif isinstance(error, self._ray.exceptions.RayTaskError):
+            found.set_exception(error.cause if isinstance(error.cause, Exception) else error)
+        else:  # a worker, a node or an object was lost, once too often
+            found.set_exception(Lost(f"{type(error).__name__}: {str(error).splitlines()[0]}"))
+
+
+#: Tasks that this worker has been sent, by name.
+_known: OrderedDict[str, Any] = OrderedDict()
+
+
+def _work(function: Work, name: str, references: list[Any], item: Any) -> Any:
+    """What runs on a node."""
+    if name not in _known:
+        import ray
+
+        from .code.sandbox.base import limit_workers
+
+        limit_workers(1)  # Ray has a worker for every core already
+        try:
+            _known[name] = ray.get(references[0])
+        except ray.exceptions.RaySystemError as error:
+            raise SettingError(_CANNOT_LOAD.format(error)) from None
+    _known.move_to_end(name)
+    while len(_known) > _TASKS:
+        _known.popitem(last=False)
+    return function(_known[name], item)

@@ -1,0 +1,154 @@
+"""What stands before the routes: host, token, and bodies that are too large or too slow.
+
+All of it happens while the request comes in, before anything is parsed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from .settings import Settings
+from .wire import StrictJSON
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+OPEN_PATHS = ("/healthz",)
+
+
+class Refused(Exception):
+    """A request that goes no further."""
+
+    def __init__(self, status: int, detail: str, **headers: str) -> None:
+        super().__init__(detail)
+        self.status, self.headers = status, {k.replace("_", "-"): v for k, v in headers.items()}
+
+
+class Guard:
+    """An ASGI application round another."""
+
+    def __init__(self, app: App, settings: Settings) -> None:
+        self._app, self._settings = app, settings
+        self._digest = hashlib.sha256(settings.token.encode()).digest()
+        self._held = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        held = _Held(self)
+        try:
+            headers = _headers(scope)
+            self._check_host(headers)
+            if scope["path"] not in OPEN_PATHS:
+                self._check_token(headers)
+            body = await self._body(headers, receive, held)
+            if body is None:  # the client has gone
+                return
+            await self._app(scope, _replay(body, receive), send)
+        except Refused as refusal:
+            # The rest of the body is not read: the connection cannot be used again.
+            answer = StrictJSON(
+                {"detail": str(refusal)}, refusal.status, {**refusal.headers, "connection": "close"}
+            )
+            await answer(scope, receive, send)
+        finally:
+            held.release()
+
+    def _check_host(self, headers: dict[bytes, bytes]) -> None:
+        if self._settings.token:
+            return
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+        if name not in self._settings.hosts:
+            raise Refused(
+                403, f"the Host header says {name[:80]!r}: a server without token answers to "
+                f"{', '.join(self._settings.hosts)} alone"
+            )  # fmt: skip
+
+    def _check_token(self, headers: dict[bytes, bytes]) -> None:
+        if not self._settings.token:
+            return
+        scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+        given = hashlib.sha256(token.strip()).digest()
+        if not hmac.compare_digest(given, self._digest) or scheme.lower() != b"bearer":
+            raise Refused(
+                401, "no token, or a wrong one: send the header 'Authorization: Bearer TOKEN'",
+                www_authenticate="Bearer",
+            )  # fmt: skip
+
+    async def _body(
+        self, headers: dict[bytes, bytes], receive: Receive, held: _Held
+    ) -> bytes | None:
+        """Read the body, within the limits on its size, its time and all bodies together."""
+        told = headers.get(b"content-length", b"0")
+        self._check_size(int(told) if told.isdigit() and len(told) < 20 else 0)
+        chunks: list[bytes] = []
+        try:
+            async with asyncio.timeout(self._settings.read_s):
+                more = True
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    chunks.append(message.get("body", b""))
+                    held.take(len(chunks[-1]))
+                    self._check_size(held.size)
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            raise Refused(
+                408, f"the body did not come within {self._settings.read_s:g} s"
+            ) from None
+        return b"".join(chunks)
+
+    def _check_size(self, size: int) -> None:
+        if size > self._settings.max_body:
+            raise Refused(
+                413,
+                f"the body is larger than {self._settings.max_body} bytes: send smaller batches",
+            )
+        if self._held > self._settings.max_bodies:
+            raise Refused(429, "too many large requests at once: try again", retry_after="2")
+
+
+class _Held:
+    """The bytes that one request holds, from the common store."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard, self.size = guard, 0
+
+    def take(self, size: int) -> None:
+        self.size += size
+        self._guard._held += size
+
+    def release(self) -> None:
+        self._guard._held -= self.size
+        self.size = 0
+
+
+def _headers(scope: Scope) -> dict[bytes, bytes]:
+    found: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in found and name in (b"host", b"authorization"):
+            raise Refused(400, f"two {name.decode()} headers")
+        found[name] = value
+    return found
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a ``receive`` that gives the body in one piece."""
+    waiting = [body]
+
+    async def again() -> Message:
+        if waiting:
+            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
+        return await receive()
+
+    return again

@@ -1,0 +1,97 @@
+"""Tasks for tests that do what their responses say: sleep, die, fail, or are not measured."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+from mint_envs import Episode, Reward, Task
+
+
+def kill(pool: Any, number: int = 0) -> None:
+    """Kill -9 one of the workers of a pool, if it is there and not dead already."""
+    pids = pool.pids
+    with contextlib.suppress(ProcessLookupError):
+        if pids:
+            os.kill(pids[number % len(pids)], 9)
+
+
+class Odd(Task[int]):
+    """Does what its response says: sleeps, dies, fails, or is not measured."""
+
+    def sample(self, rng: np.random.Generator) -> int:
+        return int(rng.integers(10))
+
+    def prompt(self, problem: int) -> str:
+        return f"Say {problem}."
+
+    def score(self, problem: int, response: str) -> Reward:
+        word, _, number = response.partition(" ")
+        if word == "sleep":
+            time.sleep(float(number))
+        if word == "die":
+            os.kill(os.getpid(), 9)
+        if word == "raise":
+            raise RuntimeError("a fault of the task")
+        if word == "unmeasured":
+            return Reward(None, metadata={"reason": "no judge"})
+        if word == "nan":
+            return Reward(0.0, metadata={"odd": float("nan"), "set": {1}, "text": "\ud800"})
+        if word == "pid":
+            return Reward(0.5, metadata={"pid": os.getpid()})
+        return Reward(float(response == str(problem)))
+
+
+class Large(Odd):
+    """Its prompts are large."""
+
+    def prompt(self, problem: int) -> str:
+        return "x" * 20_000
+
+
+class Count(Task[int]):
+    """Several turns: the responses must be the numbers from 1 to the problem."""
+
+    def sample(self, rng: np.random.Generator) -> int:
+        return int(rng.integers(2, 6))
+
+    def prompt(self, problem: int) -> str:
+        return f"Count to {problem}."
+
+    def start(self, problem: int) -> Episode:
+        return _Counting(problem)
+
+
+class _Counting(Episode):
+    def __init__(self, most: int) -> None:
+        self._most, self._said, self._right = most, 0, 0
+
+    def respond(self, text: str) -> str | Reward:
+        self._said += 1
+        self._right += text == str(self._said)
+        if self._said < self._most:
+            return f"{self._said} said"
+        return Reward(self._right / self._most, metadata={"pid": os.getpid()})
+
+
+class Chance(Count):
+    """Its episodes cannot be played again."""
+
+    nondeterministic = True
+
+
+class Needs(Task[int]):
+    """Cannot be made without a setting."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def sample(self, rng: np.random.Generator) -> int:
+        return 0
+
+    def prompt(self, problem: int) -> str:
+        return ""

@@ -1,0 +1,223 @@
+"""Scoring in other processes: the same rewards, in order, whatever happens to the processes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from odd_tasks import Chance, Count, Odd, kill
+
+import mint_envs
+from mint_envs import Reward, Task
+from mint_envs.errors import SettingError
+from mint_envs.executors import Local, Lost, Turn, executor_of, piece_size, play_turns, score_batch
+from mint_envs.processes import Processes
+
+PAIRS = [(i % 10, str(i % 7)) for i in range(70)]
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Processes]:
+    pool = Processes(2)
+    yield pool
+    pool.close()
+
+
+def pairs_of(id: str, seeds: range) -> tuple[Task[Any], list[tuple[Any, str]]]:
+    task = mint_envs.make(id).unwrapped.task  # type: ignore[attr-defined]
+    problems = [task.sample(np.random.default_rng(seed)) for seed in seeds]
+    return task, [(problem, text) for problem in problems for text in task.examples(problem)]
+
+
+@pytest.mark.parametrize("id", ["mint/Math-v0", "mint/Code-v0", "mint/Chat-v0"])
+def test_the_same_rewards_as_here(pool: Processes, id: str) -> None:
+    task, pairs = pairs_of(id, range(6))
+    assert score_batch(task, pairs, pool) == task.score_batch(pairs) == score_batch(task, pairs)
+
+
+def test_order_is_kept(pool: Processes) -> None:
+    wanted = [float(text == str(problem)) for problem, text in PAIRS]
+    assert [reward.score for reward in score_batch(Odd(), PAIRS, pool)] == wanted
+    assert score_batch(Odd(), [], pool) == []
+
+
+def test_work_is_spread(pool: Processes) -> None:
+    found = score_batch(Odd(), [(0, "pid")] * 40, pool)
+    assert {reward.metadata["pid"] for reward in found} == set(pool.pids)
+    assert os.getpid() not in pool.pids
+
+
+def test_killed_workers_lose_nothing(pool: Processes) -> None:
+    stop = threading.Event()
+
+    def killing() -> None:
+        for number in range(5):
+            kill(pool, number)
+            if stop.wait(0.3):
+                return
+
+    before = pool.replaced
+    killer = threading.Thread(target=killing)
+    killer.start()
+    try:
+        rewards = score_batch(Odd(), [(0, "sleep 0.03")] * 100, pool)
+    finally:
+        stop.set()
+        killer.join()
+    assert [reward.score for reward in rewards] == [0.0] * 100
+    assert pool.replaced > before
+
+
+def test_what_kills_each_worker_is_unmeasured_and_takes_no_other_with_it(pool: Processes) -> None:
+    rewards = score_batch(Odd(), [(3, "3"), (3, "die"), (3, "3")], pool)
+    assert [reward.score for reward in rewards] == [1.0, None, 1.0]
+
+
+def test_an_error_of_the_task_is_raised(pool: Processes) -> None:
+    with pytest.raises(RuntimeError, match="a fault of the task") as caught:
+        score_batch(Odd(), [(0, "raise")], pool)
+    assert "odd_tasks" in "".join(caught.value.__notes__)  # where it came from
+
+
+def test_a_task_that_cannot_be_sent(pool: Processes) -> None:
+    task = Odd()
+    task.lock = threading.Lock()  # type: ignore[attr-defined]
+    with pytest.raises(SettingError, match="names and numbers as settings"):
+        score_batch(task, [(0, "x")], pool)
+
+
+def test_a_late_worker() -> None:
+    pool = Processes(1, deadline_s=8)
+    try:
+        assert score_batch(Odd(), [(0, "no")], pool)[0].score == 0.0
+        assert score_batch(Odd(), [(0, "sleep 60")], pool)[0].score is None
+    finally:
+        pool.close()
+
+
+def test_closing_ends_processes_and_waiting_work() -> None:
+    pool = Processes(1)
+    futures = [pool.submit(_sleep, None, 30) for _ in range(3)]
+    while not pool.pids:
+        time.sleep(0.01)
+    pid = pool.pids[0]
+    began = time.monotonic()
+    pool.close()
+    pool.close()
+    for future in futures:
+        with pytest.raises((Lost, BaseException)):
+            future.result(30)
+    assert time.monotonic() - began < 25
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    with pytest.raises(SettingError, match="closed"):
+        pool.submit(_sleep, None, 0)
+
+
+def _sleep(_: None, seconds: float) -> None:
+    time.sleep(seconds)
+
+
+# -- episodes -------------------------------------------------------------------------------------
+
+
+def test_vector_environments_step_as_here(pool: Processes) -> None:
+    for id in ("mint/ToolUse-v0", "mint/Math-v0"):
+        here = gym.make_vec(id, num_envs=4)
+        there = gym.make_vec(id, num_envs=4, executor=pool)
+        for envs in (here, there):
+            envs.reset(seed=3)
+        alive = True
+        texts = iter(["<tool_call>\n{}\n</tool_call>", "Answer: 1"])
+        while alive:
+            act = [*next(texts).encode(), here.envs[0].codec.eos_token_id]  # type: ignore[attr-defined]
+            one, other = here.step([act] * 4), there.step([act] * 4)
+            for left, right in zip(one[0], other[0], strict=True):
+                assert np.array_equal(left, right)
+            assert [x.tolist() for x in one[1:4]] == [x.tolist() for x in other[1:4]]
+            assert one[4]["metadata"].tolist() == other[4]["metadata"].tolist()
+            alive = not one[2].any()
+
+
+def test_an_episode_goes_on_after_its_worker_was_killed(pool: Processes) -> None:
+    task, said = Count(), ["1", "2", "3"]
+    for past in range(3):
+        turn = Turn(3, "an-episode", tuple(said[:past]), said[past])
+        (answer,) = play_turns(task, [turn], pool)
+        kill(pool, past)
+    assert isinstance(answer, Reward)
+    assert answer.score == 1.0
+
+
+def test_a_new_episode_is_not_taken_for_an_old_one(pool: Processes) -> None:
+    """Each reset is an episode of its own, in workers that keep episodes under way."""
+    envs = gym.make_vec("tests/Count-v0", num_envs=2, executor=pool)
+    for _ in range(3):
+        envs.reset(seed=[5, 5])
+        problem = envs.envs[0].problem  # type: ignore[attr-defined]
+        for number in range(1, problem + 1):
+            act = [*str(number).encode(), envs.envs[0].codec.eos_token_id]  # type: ignore[attr-defined]
+            rewards = envs.step([act, act])[1]
+        assert rewards.tolist() == [1.0, 1.0]
+
+
+def test_chance_is_not_played_again() -> None:
+    turns = [Turn(3, "unknown here", ("1",), "2")]
+    (answer,) = play_turns(Chance(), turns, Local2())
+    assert isinstance(answer, Reward)
+    assert answer.score is None
+
+
+class Local2:
+    """An executor of one's own: the Protocol is all that is asked for."""
+
+    slots = 3
+
+    def submit(self, function: Any, task: Any, item: Any) -> Future[Any]:
+        return Local().submit(function, task, item)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("id", [id for id in mint_envs.env_ids() if id.startswith("mint/")])
+def test_an_environment_goes_on_in_a_pickle(id: str) -> None:
+    env = mint_envs.make(id)
+    env.reset(seed=1)
+    twin = pickle.loads(pickle.dumps(env))
+    codec = env.unwrapped.codec  # type: ignore[attr-defined]
+    for text in (b"<tool_call>\n{}\n</tool_call>", b"Answer: 1"):
+        one, other = (e.step([*text, codec.eos_token_id]) for e in (env, twin))
+        assert one[0].tolist() == other[0].tolist()
+        assert one[1:] == other[1:]
+        if one[2]:
+            return
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+
+def test_names() -> None:
+    assert isinstance(executor_of(None), Local)
+    assert executor_of("local") is executor_of("local")
+    for name in ("lokal", "processes:x", "local:3", ""):
+        if name:
+            with pytest.raises(SettingError, match="Valid: local, processes, ray"):
+                executor_of(name)
+    with pytest.raises(SettingError, match="workers=-1"):
+        Processes(-1)
+
+
+def test_pieces() -> None:
+    assert [piece_size(n, 4) for n in (1, 16, 17, 160, 10_000)] == [1, 1, 2, 10, 32]
+
+
+mint_envs.register("tests/Count-v0", Count)
