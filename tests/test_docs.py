@@ -17,8 +17,9 @@ from mint_envs.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-#: The blocks of this page need the library that each is about: tests/interop runs them.
-ELSEWHERE = ("interop",)
+#: Pages whose blocks need more: tests/interop runs those of other libraries, tests/test_serve.py
+#: those that talk to a server.
+ELSEWHERE = ("interop", "serve")
 
 
 def blocks() -> Iterator[Any]:

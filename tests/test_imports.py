@@ -44,7 +44,9 @@ ROOMS: dict[str, set[str]] = {
 TOP = {"testing", "interop", "cli", "commands", "serve", "client", "show", "__init__", "__main__"}
 
 #: Foreign packages, and the rooms that may import them; elsewhere inside functions only, or never.
-GYMNASIUM = {"env", "vector", "spaces", "registration", "testing", "cli", "__init__", "interop"}
+GYMNASIUM = {
+    "env", "vector", "spaces", "registration", "testing", "cli", "__init__", "interop", "serve",
+}  # fmt: skip
 LAZY = {
     "torch",
     "transformers",
