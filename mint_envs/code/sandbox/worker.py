@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -20,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from .base import Job, Outcome, Tool, read_records
-from .inside import scratch, zygote
+from .folders import Folder
+from .inside import zygote
 
 _START_S = 30.0
 _GRACE_S = 10.0
@@ -70,11 +70,13 @@ class Worker:
         self, tier: str, preload: tuple[str, ...] = (), toolchain: tuple[str, ...] = ()
     ) -> None:
         walls = tier in ("landlock", "container")
-        self._scratch = tempfile.mkdtemp(prefix="mint-sandbox-", dir=_memory()) if walls else ""
-        config = configuration(tier, preload, toolchain, self._scratch)
+        self._folder = Folder() if walls else None
+        path = self._folder.path if self._folder else ""
+        config = configuration(tier, preload, toolchain, path)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self.process = _start(theirs, config)
+            lock = self._folder.lock if self._folder else -1
+            self.process = _start(theirs, config, lock)
         try:
             self._wait_until_ready()
         except BaseException:
@@ -177,15 +179,15 @@ class Worker:
         self._control.close()
         self.process.kill()
         self.process.wait()
-        if self._scratch:
-            with contextlib.suppress(OSError):  # a second close
-                scratch.empty(self._scratch)
-                os.rmdir(self._scratch)
+        if self._folder:
+            self._folder.delete()
 
     def forget(self) -> None:
         """Let go of it in a forked process, which has only copies of the descriptors."""
         self._control.close()
         self.process.returncode = 0  # not ours to wait for
+        if self._folder:
+            self._folder.let_go()
 
 
 def configuration(
@@ -248,7 +250,9 @@ def interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
-def _start(theirs: socket.socket, config: dict[str, Any]) -> subprocess.Popen[bytes]:
+def _start(
+    theirs: socket.socket, config: dict[str, Any], lock: int
+) -> subprocess.Popen[bytes]:
     here = str(Path(__file__).parent)
     boot = (
         f"import sys; sys.path.insert(0, {here!r}); from inside import zygote; sys.path.pop(0); "
@@ -256,9 +260,9 @@ def _start(theirs: socket.socket, config: dict[str, Any]) -> subprocess.Popen[by
     )
     command = [interpreter(), "-s", "-S", "-P", "-B", "-c", boot]
     return subprocess.Popen(
-        [*command, str(theirs.fileno()), json.dumps(config)],
+        [*command, str(theirs.fileno()), str(lock), json.dumps(config)],
         env={**_ENVIRONMENT, **_loader()},
-        pass_fds=(theirs.fileno(),),
+        pass_fds=(theirs.fileno(), *([lock] if lock >= 0 else [])),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL if "MINT_SANDBOX_DEBUG" not in os.environ else None,
@@ -270,12 +274,6 @@ def _start(theirs: socket.socket, config: dict[str, Any]) -> subprocess.Popen[by
 def _loader() -> dict[str, str]:
     """Return what some interpreters need to find their own libraries."""
     return {k: v for k, v in os.environ.items() if k == "LD_LIBRARY_PATH"}
-
-
-def _memory() -> str | None:
-    """Return a folder in memory, where files are made and deleted fastest; None for the usual."""
-    folder = "/dev/shm"
-    return folder if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK) else None
 
 
 def _json(value: Any) -> bytes:
