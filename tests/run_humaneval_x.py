@@ -40,23 +40,35 @@ def beside(name: str) -> str:
     return (_BESIDE / name).read_text(encoding="utf-8")
 
 
+_CPP_HEADERS = ("algorithm", "cmath", "cstdio", "cstdlib", "string", "vector")
+
+
 def cpp(row: Row) -> str:
-    """Its includes of other libraries are replaced by what stands beside; asserts abort."""
-    text = row["declaration"] + row["canonical_solution"] + row["test"]
+    """Includes of other libraries are replaced by what stands beside; asserts abort."""
+    text = "".join(f"#include<{name}>\n" for name in _CPP_HEADERS)  # the tests count on them
+    text += row["prompt"] + row["canonical_solution"] + row["test"]
     for include, name in (("boost/any.hpp", "any.hpp"), ("openssl/md5.h", "md5.h")):
         text = text.replace(f"#include<{include}>", beside(name))
     return f'{text.rstrip().removesuffix("}")}puts("done");\n}}\n'
 
 
+_GO_PACKAGES = (
+    "bytes", "crypto/md5", "fmt", "math", "math/rand", "reflect", "regexp", "sort", "strconv",
+    "strings", "testing", "time",
+)  # fmt: skip
+
+
 def go(row: Row) -> str:
-    """One file: imports joined, testify's assert beside, the test called from ``main``."""
-    names = set(re.findall(r'"([\w/.]+)"', row["import"] + row["test_setup"]))
-    names = names - {"github.com/stretchr/testify/assert"} | {"fmt", "reflect"}
-    imports = "".join(f'import "{name}"\n' for name in sorted(names))
+    """One file: the imports it uses, testify's assert beside, the test called from ``main``."""
+    prompt = row["prompt"].replace(row["import"], "", 1)
+    setup = row["test_setup"].partition(")")[2]  # helpers, after the imports
     (test,) = re.findall(r"func (Test\w+)", row["test"])
     main = f'func main() {{ {test}(nil); fmt.Println("done") }}\n'
-    parts = (imports, beside("assert.go"), row["declaration"], row["canonical_solution"])
-    return "\n".join(["package main", *parts, row["test"], main])
+    text = "\n".join(
+        [beside("assert.go"), prompt + row["canonical_solution"], setup, row["test"], main]
+    )
+    used = [name for name in _GO_PACKAGES if re.search(rf"\b{name.rpartition('/')[2]}\.", text)]
+    return "package main\n" + "".join(f'import "{name}"\n' for name in used) + text
 
 
 def java(row: Row) -> str:
@@ -73,10 +85,12 @@ def javascript(row: Row) -> str:
 
 def rust(row: Row) -> str:
     """Its tests are called from ``main``; the crates are modules of the program."""
-    names = re.findall(r"#\[test\]\s*(?:pub )?fn (\w+)", row["test"])
-    (module,) = re.findall(r"\bmod (\w+)", row["test"])
-    test = re.sub(r"#\[(cfg\(test\)|test)\]", "", row["test"])
-    test = re.sub(rf"\bfn ({'|'.join(names)})\b", r"pub fn \1", test)
+    test = re.sub(r"/\*.*?\*/", "", row["test"], flags=re.DOTALL)
+    names = re.findall(r"#\[test\]\s*(?:pub )?fn (\w+)", test)
+    module = "".join(re.findall(r"\bmod (\w+)", test)[:1])
+    test = re.sub(r"#\[(cfg\(test\)|test)\]", "", test)
+    for name in names:
+        test = re.sub(rf"(pub )?\bfn {name}\b", f"pub fn {name}", test)
     calls = "".join(f"    {module}::{name}();\n" for name in names)
     main = f'fn main() {{\n{calls}    println!("done");\n}}\n'
     head = row["declaration"].replace("use md5;", "")  # the module is here already
@@ -89,7 +103,7 @@ BUILD: dict[str, Callable[[Row], str]] = {
 
 
 def programs(folder: Path, language: str, wrong: bool = False) -> dict[str, str]:
-    """Return {task id: program}; ``wrong`` keeps those whose tests can be turned into false ones."""
+    """Return {task id: program}; ``wrong``: those whose tests can be made false, and are."""
     found = {}
     with gzip.open(folder / f"humaneval-x_{_FILES[language]}.jsonl.gz", "rt") as file:
         for row in map(json.loads, file):
@@ -128,7 +142,8 @@ def by_tool(language: str, made: dict[str, str], seconds: float) -> Iterator[tup
                 )  # fmt: skip
                 if done.returncode:
                     break
-            yield name, "" if done.stdout == "done\n" else f"{done.returncode}: {done.stderr[-300:]}"
+            said = f"{done.returncode}: {done.stderr[-300:]}"
+            yield name, "" if done.stdout == "done\n" else said
 
 
 def main() -> int:

@@ -81,11 +81,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A command of another language: the files that it finds in its folder, and its environment."""
+    """A command of another language.
+
+    Args:
+        files: what it finds in its folder.
+        reserve: bytes of address space that it maps beyond the limit of memory, and does not use.
+    """
 
     files: dict[str, str]
     command: tuple[str, ...]
     environment: dict[str, str]
+    reserve: int = 0
 
 
 class Backend(Protocol):

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from .worker import Worker
 
 #: Limits of a compiler, apart from those of the program.
-_COMPILE = Limits(cpu_s=60.0, memory=4 << 30, output=64 << 20)
+_COMPILE = Limits(cpu_s=60.0, memory=2 << 30, output=64 << 20)
+_VM = 16 << 30
 _KEPT_BYTES = 256 << 20
 _SYSTEM = ("/usr/bin", "/usr/lib", "/usr/libexec", "/usr/include", "/usr/share/java",
            "/usr/share/go-*", "/etc/alternatives",
@@ -37,6 +38,7 @@ class Toolchain:
         compile: arguments after the tool, or empty for a language that is run from its source.
         run: the command that runs it; ``{tool}`` stands for the tool's path.
         extra: paths of the tool that lie outside the system's folders.
+        reserve: bytes of address space that its programs map beyond what they use.
     """
 
     tool: str
@@ -44,6 +46,7 @@ class Toolchain:
     compile: tuple[str, ...]
     run: tuple[str, ...]
     extra: tuple[str, ...] = ()
+    reserve: int = 0
 
     def path(self) -> str | None:
         """Return the tool's path, or None if it is not installed."""
@@ -77,17 +80,17 @@ class Toolchain:
 
 TOOLCHAINS = {
     "javascript": Toolchain("node", "main.js", (),
-                            ("{tool}", "--max-old-space-size=768", "main.js")),
+                            ("{tool}", "--max-old-space-size=768", "main.js"), reserve=_VM),
     "cpp": Toolchain("g++", "main.cpp", ("-O1", "-std=c++17", "-pipe", "-o", "program", "main.cpp"),
                      ("./program",)),
     "rust": Toolchain("rustc", "main.rs", ("-O", "--edition", "2021", "-Clink-arg=-fuse-ld=bfd",
                                    "-o", "program", "main.rs"),
                       ("./program",), ("~/.rustup/toolchains/*/bin/rustc",)),
     "go": Toolchain("go", "main.go", ("build", "-o", "program", "main.go"), ("./program",),
-                    ("/usr/local/go/bin/go",)),
+                    ("/usr/local/go/bin/go",), _VM),
     "java": Toolchain("javac", "Main.java", ("-d", ".", "Main.java"),
                       ("{java}", "-Xmx512m", "-Xss64m", "-XX:+UseSerialGC",
-                       "-XX:TieredStopAtLevel=1", "-cp", ".", "Main")),
+                       "-XX:TieredStopAtLevel=1", "-cp", ".", "Main"), reserve=_VM),
 }  # fmt: skip
 
 #: What people write for a language, and its name here.
@@ -126,7 +129,9 @@ def run_compiled(worker: Worker, job: Job, artifacts: Artifacts) -> Outcome:
         archive = built.stdout
     named = {"{tool}": chain.command(), "{java}": chain.command("java")}
     command = [named.get(word, word) for word in chain.run]
-    tool = Tool({chain.source: job.program}, tuple(command), chain.environment())
+    tool = Tool(
+        {chain.source: job.program}, tuple(command), chain.environment(), chain.reserve
+    )
     return worker.execute(job, tool, archive)
 
 
@@ -136,7 +141,7 @@ def _build(worker: Worker, job: Job, chain: Toolchain, artifacts: Artifacts) -> 
     built = artifacts.get(key)
     if built is None:
         command = (chain.command(), *chain.compile)
-        tool = Tool({chain.source: job.program}, command, chain.environment())
+        tool = Tool({chain.source: job.program}, command, chain.environment(), _VM)
         built = worker.compile(replace(job, limits=_COMPILE), tool)
         if built.error(-1)[0]:
             built = replace(built, stdout=b"")

@@ -108,17 +108,17 @@ class Worker:
 
     def compile(self, job: Job, tool: Tool) -> Outcome:
         """Run a compiler; the outcome's ``stdout`` is an archive of what was made."""
-        return self._run(zygote.COMPILE, job, [_json(asdict(tool))], b"")
+        return self._run(zygote.COMPILE, job, [_json(asdict(tool))], b"", reserve=tool.reserve)
 
     def execute(self, job: Job, tool: Tool, archive: bytes) -> Outcome:
         """Run what was compiled (``archive``), or an interpreter on ``files``, with job.stdin."""
         payload = {**asdict(tool), "compiled": bool(archive)}
         stdin = job.stdin.encode("utf-8", "surrogatepass")
-        return self._run(zygote.EXEC, job, [_json(payload)], stdin, archive)
+        return self._run(zygote.EXEC, job, [_json(payload)], stdin, archive, tool.reserve)
 
     def _run(
         self, mode: bytes, job: Job, payloads: list[bytes], stdin: bytes | None = None,
-        archive: bytes = b"",
+        archive: bytes = b"", reserve: int = 0,
     ) -> Outcome:  # fmt: skip
         with contextlib.ExitStack() as stack:
             files = [stack.enter_context(_memory_file(payload)) for payload in payloads]
@@ -129,22 +129,19 @@ class Worker:
             if archive:
                 files.append(stack.enter_context(_memory_file(archive, rewind=True)))
             lengths = [len(payload) for payload in payloads]
-            answer = self._exchange(mode, job, lengths, files, len(archive))
+            size = max(max(lengths) + job.limits.output + 1, len(archive))
+            request = zygote.REQUEST.pack(
+                mode, job.limits.cpu_s, job.limits.memory, reserve, size, lengths[0], lengths[-1]
+            )
+            answer = self._exchange(request, job, files)
             text = os.pread(files[0], job.limits.output + 1, len(payloads[0]))
             stdout = os.pread(out, job.limits.output + 1, 0) if out >= 0 else b""
         return _outcome(answer, job, text, stdout, mode)
 
-    def _exchange(
-        self, mode: bytes, job: Job, lengths: list[int], files: list[int], unpacked: int
-    ) -> bytes:
-        limits = job.limits
-        size = max(max(lengths) + limits.output + 1, unpacked)
-        request = zygote.REQUEST.pack(
-            mode, limits.cpu_s, limits.memory, size, lengths[0], lengths[-1]
-        )
+    def _exchange(self, request: bytes, job: Job, files: list[int]) -> bytes:
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))
         try:
-            self._control.settimeout(limits.blocked_s + _GRACE_S)
+            self._control.settimeout(job.limits.blocked_s + _GRACE_S)
             self._control.sendmsg([request], [rights])
             answer, attached, _, _ = self._control.recvmsg(64, socket.CMSG_SPACE(8))
             if answer == b"S":

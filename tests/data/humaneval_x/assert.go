@@ -5,7 +5,7 @@ var assert asserting
 
 func (asserting) New(t *testing.T) asserting { return assert }
 
-func (asserting) Equal(expected, actual interface{}) {
+func (asserting) Equal(expected, actual interface{}, said ...interface{}) {
 	if !reflect.DeepEqual(expected, actual) {
 		panic(fmt.Sprintf("expected %#v, got %#v", expected, actual))
 	}

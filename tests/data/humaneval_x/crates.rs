@@ -3,6 +3,9 @@
 mod rand {
     pub trait Rng {
         fn gen_range<T: Whole>(&mut self, low: T, high: T) -> T;
+        fn gen<T: Whole>(&mut self) -> T {
+            T::narrow(self.gen_range(0i64, 1 << 31))
+        }
     }
     pub trait Whole: Copy {
         fn wide(self) -> i64;

@@ -27,3 +27,7 @@ inline unsigned char *MD5(const unsigned char *text, size_t length, unsigned cha
     std::memcpy(digest, state, 16);
     return digest;
 }
+struct MD5_CTX { std::string text; };
+inline int MD5_Init(MD5_CTX *c) { c->text.clear(); return 1; }
+inline int MD5_Update(MD5_CTX *c, const void *data, size_t length) { c->text.append((const char *)data, length); return 1; }
+inline int MD5_Final(unsigned char *digest, MD5_CTX *c) { MD5((const unsigned char *)c->text.data(), c->text.size(), digest); return 1; }

@@ -274,8 +274,9 @@ def _compile(job: dict[str, Any], records: Records, peer: int) -> None:
     pid = os.posix_spawn(command[0], command, job["environment"], file_actions=actions)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if status:
-        text = os.pread(messages, 4000, 0).decode(errors="replace")
-        records.add(-1, "error", ["CompileError", text or f"the compiler ended with {status}"])
+        text = os.pread(messages, 1 << 16, 0).decode(errors="replace")
+        text = _errors(text) or f"the compiler ended with {status}"
+        records.add(-1, "error", ["CompileError", text])
         return
     with (
         os.fdopen(_STDOUT, "wb", closefd=False) as out,
@@ -286,14 +287,22 @@ def _compile(job: dict[str, Any], records: Records, peer: int) -> None:
     records.add(-1, "value", True)
 
 
+def _errors(text: str) -> str:
+    """Return what a compiler said from its first error on: warnings may fill pages before it."""
+    lines = text.splitlines()
+    first = next((i for i, line in enumerate(lines) if "error" in line.lower()), 0)
+    return "\n".join(lines[first:])[:4000]
+
+
 def _exec(job: dict[str, Any], records: Records, peer: int) -> None:
     """Another program in this one's place: what was compiled, or a script for an interpreter."""
     os.chdir("/tmp")
     if job["compiled"]:
         import tarfile
 
+        safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # early 3.11 has none
         with tarfile.open(fileobj=os.fdopen(peer, "rb", closefd=False)) as archive:
-            archive.extractall(".", filter="data")
+            archive.extractall(".", **safe)
     else:
         _write_files(job["files"])
     os.lseek(3, 0, os.SEEK_END)

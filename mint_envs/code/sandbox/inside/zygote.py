@@ -27,8 +27,9 @@ from typing import Any
 
 from . import confine, runner, scratch
 
-#: mode, CPU seconds, memory, file size, length of the job (of the tests' job, in a split check).
-REQUEST = struct.Struct("=cdQQQQ")
+#: mode, CPU seconds, memory, address space beyond that, file size, length of the job (of the
+#: tests' job, in a split check), length of the program's job.
+REQUEST = struct.Struct("=cdQQQQQ")
 #: how it ended, wait status, CPU seconds, peak memory in KiB.
 ANSWER = struct.Struct("=cidQ")
 
@@ -86,10 +87,10 @@ class Zygote:
 
     def _job(self, request: tuple[Any, ...], fds: list[int]) -> bytes:
         mode = request[0]
-        self._limit(request[2], request[3], mode not in (EXEC, COMPILE))
+        self._limit(*request[2:5])
         if mode == SPLIT:
             here, there = socket.socketpair()
-            half = (*request[:4], request[5], 0)
+            half = (*request[:5], request[6], 0)
             tests = self._fork("tests", request, [fds[0], here.fileno()])
             program = self._fork("serve", half, [fds[1], there.fileno()])
             here.close()
@@ -112,8 +113,10 @@ class Zygote:
         pid = os.fork()
         if pid == 0:
             try:
-                job = os.pread(fds[0], request[4], 0)
-                os.lseek(fds[0], request[4], os.SEEK_SET)
+                job = os.pread(fds[0], request[5], 0)
+                os.lseek(fds[0], request[5], os.SEEK_SET)
+                if name == "compile":  # its processes have clocks of their own
+                    confine.cpu_limit(request[1])
                 self._become(name, request[0], fds)
             except BaseException as error:
                 _complain(error)
