@@ -27,7 +27,8 @@ MARKS = ("SBX_ESCAPE", "SBX_DAEMON_ALIVE", "SBX_STATE", "SBX_FILL_0", "conftest.
 
 
 def attacks() -> list[dict[str, Any]]:
-    return [json.loads(line) for name in FILES for line in (DATA / name).open()]
+    lines = [line for name in FILES for line in (DATA / name).read_text().split("\n") if line]
+    return [json.loads(line) for line in lines]
 
 
 def wanted(attack: dict[str, Any]) -> float | None:

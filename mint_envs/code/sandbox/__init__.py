@@ -139,9 +139,16 @@ def _require_tool(language: str, tier: str) -> None:
             f"language={language!r} needs namespaces, and this sandbox is {tier!r}: a compiler "
             f"starts processes, which only a pid namespace is sure to end. {_WAYS_OUT}"
         )
-    if tier == "namespaces" and chain.path() is None:
+    if tier != "namespaces":
+        return  # the tools are elsewhere
+    if chain.path() is None:
         raise SandboxUnavailable(
             f"language={language!r} needs the command {chain.tool!r}, which is not installed"
+        )
+    if home := chain.out_of_reach():
+        raise SandboxUnavailable(
+            f"language={language!r}: {chain.tool!r} is installed in {home}, which holds more than "
+            "programs may see. Install it in /usr, /usr/local, or a folder of its own outside /tmp"
         )
 
 
@@ -237,6 +244,15 @@ def shared(sandbox: str | Sandbox | None) -> Sandbox:
                 warnings.simplefilter("ignore", RuntimeWarning)  # said just above
                 _shared[name] = Sandbox(name)
         return _shared[name]
+
+
+def _unlock() -> None:
+    """In a forked child: the thread that held the lock, if one did, is not here."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlock)
 
 
 @atexit.register

@@ -122,6 +122,14 @@ def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
     return found
 
 
+def ran_out_of_memory(records: Mapping[int, tuple[str, Any]]) -> bool:
+    """Return whether an error among the records says so."""
+    return any(
+        kind == "error" and isinstance(payload, list) and payload[:1] == ["MemoryError"]
+        for kind, payload in records.values()
+    )
+
+
 def cpu_count() -> int:
     """Return how many CPUs this process may use."""
     if hasattr(os, "sched_getaffinity"):

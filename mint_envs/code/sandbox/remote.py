@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import SandboxUnavailable, SettingError
-from .base import Job, Outcome, read_records
+from .base import Job, Outcome, ran_out_of_memory, read_records
 
 _INSIDE = Path(__file__).parent / "inside"
 _LANGUAGES = {"javascript": "nodejs"}
@@ -167,12 +167,13 @@ def _file(answer: Mapping[str, Any], name: str) -> bytes:
 def _python_outcome(answer: Mapping[str, Any], job: Job) -> Outcome:
     ran = answer.get("run_result") or {}
     limit = "wall" if ran.get("status") == "TimeLimitExceeded" else ""
-    records, printed = _file(answer, _RECORDS), _file(answer, _PRINTED)
-    if len(records) > job.limits.output or len(printed) > job.limits.output:
-        limit, records = limit or "output", b""
+    text, printed = _file(answer, _RECORDS), _file(answer, _PRINTED)
+    if len(text) > job.limits.output or len(printed) > job.limits.output:
+        limit, text = limit or "output", b""
+    records, code = read_records(text), _code(ran, limit)
+    limit = limit or ("memory" if ran_out_of_memory(records) else "")
     seconds = float(ran.get("execution_time") or 0.0)
-    stdout = printed[: job.limits.output]
-    return Outcome(read_records(records), stdout, limit, _code(ran, limit), seconds)
+    return Outcome(records, printed[: job.limits.output], limit, code, seconds)
 
 
 def _outcome(answer: Mapping[str, Any], job: Job) -> Outcome:

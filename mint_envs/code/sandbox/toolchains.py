@@ -25,7 +25,8 @@ _VM = 16 << 30
 _KEPT_BYTES = 256 << 20
 _SYSTEM = ("/usr/bin", "/usr/lib", "/usr/libexec", "/usr/include", "/usr/share/java",
            "/usr/share/go-*", "/etc/alternatives",
-           "/etc/ld.so.conf*", "/etc/java-*", "/usr/local/lib")  # fmt: skip
+           "/etc/ld.so.conf*", "/etc/java-*", "/usr/local/lib", "/usr/local/bin",
+           "/usr/local/include")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +62,32 @@ class Toolchain:
         found = own[-1] if own else shutil.which(name or self.tool)
         return os.path.realpath(found) if found else (name or self.tool)
 
+    def home(self, name: str = "") -> str:
+        """Return the folder that a tool is installed in, above its ``bin``."""
+        return os.path.dirname(os.path.dirname(self.command(name)))
+
+    def homes(self) -> list[str]:
+        """Return the homes of its tools that lie outside the system's folders."""
+        tools = [self.tool, *(["java"] if "{java}" in self.run else [])]
+        outside = {tool for tool in tools if not _system(self.command(tool))}
+        return sorted({self.home(tool) for tool in outside} - {""})
+
+    def out_of_reach(self) -> str:
+        """Return the home of a tool that holds much else, so that no program may see it; or ""."""
+        private = os.path.expanduser("~")
+        for home in self.homes():
+            if home in ("/tmp", f"{private}/.local") or f"{private}/".startswith(f"{home}/"):
+                return home
+            if home.startswith("/tmp/"):
+                return home
+        return ""
+
     def environment(self) -> dict[str, str]:
         """Return what a tool needs to find its own libraries: there is no /proc to ask."""
-        home = os.path.dirname(os.path.dirname(self.command()))
+        home = self.home()
         return {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{home}/bin:/usr/local/bin:/usr/bin:/bin",
+            "GOROOT": home,
             "HOME": "/tmp",
             "TMPDIR": "/tmp",
             "LANG": "C.UTF-8",
@@ -74,8 +96,7 @@ class Toolchain:
 
     def paths(self) -> list[str]:
         """Return the folders that programs of this language may read."""
-        own = {os.path.dirname(os.path.dirname(path)) for path in self._own_places()}
-        return [*_SYSTEM, *sorted(own)]
+        return [*_SYSTEM, *self.homes()]
 
 
 TOOLCHAINS = {
@@ -92,6 +113,12 @@ TOOLCHAINS = {
                       ("{java}", "-Xmx512m", "-Xss64m", "-XX:+UseSerialGC",
                        "-XX:TieredStopAtLevel=1", "-cp", ".", "Main"), reserve=_VM),
 }  # fmt: skip
+
+
+def _system(path: str) -> bool:
+    """Return whether a path lies in a folder of the system's that programs may read."""
+    return any(path.startswith(f"{folder}/") for part in _SYSTEM for folder in glob.glob(part))
+
 
 #: What people write for a language, and its name here.
 ALIASES = {"python3": "python", "py": "python", "js": "javascript", "node": "javascript",
@@ -129,9 +156,7 @@ def run_compiled(worker: Worker, job: Job, artifacts: Artifacts) -> Outcome:
         archive = built.stdout
     named = {"{tool}": chain.command(), "{java}": chain.command("java")}
     command = [named.get(word, word) for word in chain.run]
-    tool = Tool(
-        {chain.source: job.program}, tuple(command), chain.environment(), chain.reserve
-    )
+    tool = Tool({chain.source: job.program}, tuple(command), chain.environment(), chain.reserve)
     return worker.execute(job, tool, archive)
 
 

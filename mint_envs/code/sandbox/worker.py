@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import glob
 import importlib.util
 import json
 import os
@@ -18,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .base import Job, Outcome, Tool, read_records
+from .base import Job, Outcome, Tool, ran_out_of_memory, read_records
 from .folders import Folder
 from .inside import zygote
 
@@ -198,8 +199,8 @@ def configuration(
         "preload": [*_MODULES, *preload],
         "packages": _packages(preload),
         "read_only": [*sorted(standard), *_shared_libraries(libraries), *toolchain],
-        "hidden": [f"{folder}/{name}" for folder in sorted(standard)
-                   for name in ("site-packages", "dist-packages")],
+        "hidden": [*_package_folders(standard, ""), *_package_folders(toolchain, "python*/"),
+                   *_package_folders(toolchain, "lib/python*/")],
         "links": ["/bin", "/sbin"] if toolchain else [],
         "landlock_needed": 0 if tier == "container" else 1,
         "tmp_size": "512m" if toolchain else "16m",
@@ -207,6 +208,13 @@ def configuration(
         "processes": _process_limit(tier, 256 if toolchain else 64),
         "scratch": scratch,
     }  # fmt: skip
+
+
+def _package_folders(folders: Iterable[str], between: str) -> list[str]:
+    """Return where packages of Python lie: they hold data sets, and this library."""
+    names = ("site-packages", "dist-packages")
+    found = [glob.glob(f"{folder}/{between}{name}") for folder in folders for name in names]
+    return sorted({path for paths in found for path in paths if os.path.isdir(path)})
 
 
 def _process_limit(tier: str, own: int) -> int:
@@ -247,9 +255,7 @@ def interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
-def _start(
-    theirs: socket.socket, config: dict[str, Any], lock: int
-) -> subprocess.Popen[bytes]:
+def _start(theirs: socket.socket, config: dict[str, Any], lock: int) -> subprocess.Popen[bytes]:
     here = str(Path(__file__).parent)
     boot = (
         f"import sys; sys.path.insert(0, {here!r}); from inside import zygote; sys.path.pop(0); "
@@ -344,14 +350,9 @@ def _outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -
         _messages if mode == zygote.EXEC else read_records
     )
     records = parse(text)
-    if not limit and any(_is_memory_error(record) for record in records.values()):
+    if not limit and ran_out_of_memory(records):
         limit = "memory"
     return Outcome(records, stdout, limit, code, cpu_s, failure, len(text))
-
-
-def _is_memory_error(record: tuple[str, Any]) -> bool:
-    kind, payload = record
-    return kind == "error" and isinstance(payload, list) and payload[:1] == ["MemoryError"]
 
 
 def _messages(text: bytes) -> dict[int, tuple[str, Any]]:

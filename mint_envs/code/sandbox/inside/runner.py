@@ -300,9 +300,10 @@ def _exec(job: dict[str, Any], records: Records, peer: int) -> None:
     if job["compiled"]:
         import tarfile
 
-        safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # early 3.11 has none
         with tarfile.open(fileobj=os.fdopen(peer, "rb", closefd=False)) as archive:
-            archive.extractall(".", **safe)
+            if hasattr(tarfile, "data_filter"):  # the first releases of 3.11 have none
+                archive.extraction_filter = tarfile.data_filter
+            archive.extractall(".")
     else:
         _write_files(job["files"])
     os.lseek(3, 0, os.SEEK_END)
