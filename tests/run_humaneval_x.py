@@ -67,7 +67,8 @@ def go(row: Row) -> str:
     text = "\n".join(
         [beside("assert.go"), prompt + row["canonical_solution"], setup, row["test"], main]
     )
-    used = [name for name in _GO_PACKAGES if re.search(rf"\b{name.rpartition('/')[2]}\.", text)]
+    bare = re.sub(r"//.*", "", text)
+    used = [name for name in _GO_PACKAGES if re.search(rf"\b{name.rpartition('/')[2]}\.", bare)]
     return "package main\n" + "".join(f'import "{name}"\n' for name in used) + text
 
 

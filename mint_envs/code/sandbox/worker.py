@@ -25,6 +25,7 @@ from .inside import zygote
 
 _START_S = 30.0
 _GRACE_S = 10.0
+_LOOK_EVERY_S = 1.0
 #: The longest a job may take on a crowded machine, in multiples of its limit of CPU time.
 _PATIENCE = 40
 #: Imported by every zygote: what programs often use and what is cheap to have.
@@ -157,15 +158,14 @@ class Worker:
         """Wait for a long job; stop it when it has slept for too long."""
         begun = time.monotonic()
         try:
-            pids = [_pid_of(handle) for handle in handles]
+            sleep = _Sleep([_pid_of(handle) for handle in handles])
             while True:
-                elapsed = time.monotonic() - begun
-                left = job.limits.blocked_s - _blocked(pids, elapsed)
-                if left <= 0 or elapsed > _PATIENCE * job.limits.cpu_s + 60:
+                left = job.limits.blocked_s - sleep.seconds()
+                if left <= 0 or time.monotonic() - begun > _PATIENCE * job.limits.cpu_s + 60:
                     self._control.send(b"K")
                     self._control.settimeout(_GRACE_S)
                     return self._control.recv(64)
-                self._control.settimeout(max(left, 0.05))
+                self._control.settimeout(min(max(left, 0.05), _LOOK_EVERY_S))
                 with contextlib.suppress(TimeoutError):
                     return self._control.recv(64)
         finally:
@@ -316,22 +316,45 @@ def _pid_of(handle: int) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), -1)
 
 
-def _blocked(pids: Sequence[int], elapsed: float) -> float:
-    """Return the seconds in which no process of a job has run or waited for a CPU.
+class _Sleep:
+    """Adds up the seconds in which no process of a job has run or waited for a CPU.
 
-    Where the kernel does not tell, a quarter of the time that went by.
+    Where the kernel does not tell, a quarter of the time that goes by.
     """
-    try:
-        return elapsed - sum(map(_busy, pids))
-    except (OSError, ValueError):
-        return elapsed / 4
+
+    def __init__(self, pids: Sequence[int]) -> None:
+        self._pids = pids
+        self._looked, self._slept = time.monotonic(), 0.0
+        self._seen: dict[int, float] = {}
+
+    def seconds(self) -> float:
+        """Look again, and return the sum so far."""
+        passed, self._looked = time.monotonic() - self._looked, time.monotonic()
+        if all(os.path.exists(f"/proc/{pid}/schedstat") for pid in self._pids):
+            now = {pid: _busy(pid) for root in self._pids for pid in (root, *_below(root))}
+            worked = sum(max(0.0, busy - self._seen.get(pid, 0.0)) for pid, busy in now.items())
+            self._seen = now
+        else:
+            worked = 0.75 * passed
+        self._slept += max(0.0, passed - worked)
+        return self._slept
+
+
+def _below(pid: int) -> list[int]:
+    """Return the processes that a process has started (a compiler's), and they in turn."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
+                found += [int(child), *_below(int(child))]
+    return found
 
 
 def _busy(pid: int) -> float:
     """Return the seconds that the threads of a process have run or waited for a CPU."""
     nanoseconds = 0
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(OSError):  # it, or a thread of it, has just ended
+        for task in os.listdir(f"/proc/{pid}/task"):
             ran, waited, _ = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()
             nanoseconds += int(ran) + int(waited)
     return nanoseconds / 1e9

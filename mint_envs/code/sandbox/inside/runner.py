@@ -178,14 +178,29 @@ def _call(names: dict[str, Any], name: str, arguments: Any, keywords: Any) -> li
         result = encode_any(target(*values, **named))
         return ["value", result, encode(values)]
     except BaseException as error:
-        return ["error", describe(error), None]
+        return ["error", [_builtin_kind(error), describe(error)[1]], None]
+
+
+def _builtin_kind(error: BaseException) -> str:
+    """Return the builtin type that an error is or is derived from: the tests know only those.
+
+    A value that cannot cross is no error of the program's; a test must not take it for one.
+    """
+    if isinstance(error, Unsupported):
+        return ""
+    try:
+        kinds = type(error).__mro__
+        return next(kind.__name__ for kind in kinds if kind.__module__ == "builtins")
+    except BaseException:
+        return ""
 
 
 def _tests(job: dict[str, Any], records: Records, peer: int) -> None:
     """The tests' half: the program is behind stubs; this process writes the records."""
     scope: dict[str, Any] = {"__name__": "tests"}
     names = job["stubs"]
-    stubs = {(n if n.isidentifier() else "candidate"): _stub(n, peer) for n in names}
+    failed: list[CallFailed] = []
+    stubs = {(n if n.isidentifier() else "candidate"): _stub(n, peer, failed) for n in names}
 
     def prepare() -> None:
         scope.update(stubs)
@@ -196,9 +211,17 @@ def _tests(job: dict[str, Any], records: Records, peer: int) -> None:
         return
     for index, (kind, text) in enumerate(job["steps"]):
         action = _evaluate if kind == "eval" else _execute
-        done = records.attempt(index, lambda text=text, do=action: do(text, scope))  # type: ignore[misc]
+        failed.clear()
+        done = records.attempt(index, lambda text=text, do=action: _sound(do(text, scope), failed))  # type: ignore[misc]
         if not done and job["stop_early"]:
             return
+
+
+def _sound(value: Any, failed: list[CallFailed]) -> Any:
+    """Return a step's value, unless a call in it failed: ``except:`` in tests is no way out."""
+    if failed:
+        raise failed[0]
+    return value
 
 
 def _evaluate(text: str, scope: dict[str, Any]) -> Any:
@@ -210,8 +233,15 @@ def _execute(text: str, scope: dict[str, Any]) -> bool:
     return True
 
 
-def _stub(name: str, peer: int) -> Callable[..., Any]:
+def _stub(name: str, peer: int, failed: list[CallFailed]) -> Callable[..., Any]:
     def stub(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return call(*arguments, **keywords)
+        except CallFailed as error:
+            failed.append(error)
+            raise
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
         sent = encode(list(arguments))
         try:
             _send(peer, [name, sent, encode(keywords)])
