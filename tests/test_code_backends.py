@@ -63,6 +63,13 @@ def test_docker_runs_the_same_zygotes_in_a_hardened_container(docker: Path) -> N
         assert option in words
 
 
+def test_docker_refuses_other_languages_rather_than_failing_them(docker: Path) -> None:
+    with Sandbox("docker:runsc", workers=1) as sandbox:
+        with pytest.raises(SandboxUnavailable, match="needs namespaces"):
+            grade("```js\nconsole.log(8)\n```", IO, language="js", sandbox=sandbox)
+        assert grade(DOUBLE, IO, sandbox=sandbox).score == 1.0
+
+
 def test_docker_takes_another_runtime(docker: Path) -> None:
     with Sandbox("docker:runsc", workers=1) as sandbox:
         assert sandbox.tier == "docker:runsc"

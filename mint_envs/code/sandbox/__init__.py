@@ -134,10 +134,12 @@ def language_name(language: str) -> str:
 
 def _require_tool(language: str, tier: str) -> None:
     chain = TOOLCHAINS[language_name(language)]
-    if tier in ("landlock", "plain"):
+    if tier.partition(":")[0] in ("landlock", "plain", "docker", "podman"):
         raise SandboxUnavailable(
             f"language={language!r} needs namespaces, and this sandbox is {tier!r}: a compiler "
-            f"starts processes, which only a pid namespace is sure to end. {_WAYS_OUT}"
+            "starts processes, which only a pid namespace of the program's own is sure to end. Let "
+            "this user open user namespaces (`mint-envs doctor` shows what works here), or use "
+            "sandbox='remote' with a SandboxFusion server."
         )
     if tier != "namespaces":
         return  # the tools are elsewhere

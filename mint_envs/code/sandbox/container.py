@@ -40,8 +40,7 @@ class Container:
     Args:
         command: ``"docker"`` or ``"podman"``.
         workers: programs at the same time; 0 means one for each CPU.
-        image: an image with Python 3.11 or later (and numpy, and compilers, if programs need
-            them).
+        image: an image with Python 3.11 or later (and numpy, if programs need it).
         runtime: another runtime of the daemon, such as ``"runsc"``.
         memory: of the whole container, as docker writes it.
 
