@@ -193,6 +193,17 @@ def test_remote_that_stalls_on_output_is_not_measured() -> None:
         assert "so much output" in outcome.failure
 
 
+def test_remote_asks_for_no_address_space_that_a_virtual_machine_cannot_live_in(
+    fusion: tuple[str, _Fusion],
+) -> None:
+    url, double = fusion
+    with Sandbox(f"remote:{url}") as sandbox:
+        for language in ("js", "cpp", "python"):
+            sandbox.run("1", stdin="", language=language)
+    asked = {request["language"]: request["memory_limit_MB"] for request in double.seen[1:]}
+    assert asked == {"nodejs": -1, "cpp": 1024, "python": 1024}
+
+
 @pytest.mark.parametrize("kind", ["remote", "docker"])
 def test_after_a_fork_they_still_run(kind: str, docker: Path, fusion: tuple[str, _Fusion]) -> None:
     """A child has none of its parent's threads, and shares its pipes."""

@@ -19,6 +19,7 @@ from typing import Any
 
 from ...errors import SandboxUnavailable, SettingError
 from .base import Job, Outcome, ran_out_of_memory, read_records
+from .toolchains import TOOLCHAINS
 
 _INSIDE = Path(__file__).parent / "inside"
 _LANGUAGES = {"javascript": "nodejs"}
@@ -124,7 +125,7 @@ class Remote:
             "stdin": job.stdin,
             "run_timeout": job.limits.cpu_s,
             "compile_timeout": 60,
-            "memory_limit_MB": job.limits.memory >> 20,
+            "memory_limit_MB": _memory_mb(job),
             "fetch_files": [_RECORDS, _PRINTED] if own else [],
         }
 
@@ -154,6 +155,15 @@ class Remote:
         if not isinstance(answer, Mapping) or "status" not in answer:
             raise ValueError("the answer is not SandboxFusion's")
         return answer
+
+
+def _memory_mb(job: Job) -> int:
+    """Return the limit to ask for; -1, the server's own, for virtual machines.
+
+    It limits address space there, of which they reserve more than they use.
+    """
+    machine = job.language != "python" and TOOLCHAINS[job.language].reserve > 0
+    return -1 if machine else job.limits.memory >> 20
 
 
 def _file(answer: Mapping[str, Any], name: str) -> bytes:
