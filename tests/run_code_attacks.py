@@ -14,12 +14,14 @@ import os
 import sys
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mint_envs.code.grade import Settings, grade_many
 from mint_envs.code.plan import make_plan
 from mint_envs.code.sandbox import Sandbox
+from mint_envs.code.sandbox.toolchains import TOOLCHAINS
 
 DATA = Path(__file__).parent / "data"
 FILES = ("code_attacks.jsonl", "code_attacks_more.jsonl")
@@ -27,7 +29,8 @@ MARKS = ("SBX_ESCAPE", "SBX_DAEMON_ALIVE", "SBX_STATE", "SBX_FILL_0", "conftest.
 
 
 def attacks() -> list[dict[str, Any]]:
-    return [json.loads(line) for name in FILES for line in (DATA / name).open()]
+    lines = [line for name in FILES for line in (DATA / name).read_text().split("\n") if line]
+    return [json.loads(line) for line in lines]
 
 
 def wanted(attack: dict[str, Any]) -> float | None:
@@ -40,21 +43,32 @@ def wanted(attack: dict[str, Any]) -> float | None:
 
 def run(sandbox: Sandbox, chosen: Iterable[dict[str, Any]]) -> list[str]:
     """Run attacks; return a line for each that went wrong."""
-    chosen = list(chosen)
+    chosen = [attack for attack in chosen if runs(sandbox, attack)]
+    others = [attack for attack in chosen if "language" in attack]
+    chosen = [attack for attack in chosen if "language" not in attack]
     quick, patient = Settings(sandbox_timeout_s=0.3), Settings(sandbox_timeout_s=20.0)
     groups: list[tuple[Settings, list[dict[str, Any]]]] = [
         (patient, [a for a in chosen if wanted(a) == 1.0 and a["class"] != "state leak"]),
         (quick, [a for a in chosen if wanted(a) != 1.0 and a["class"] != "state leak"]),
         *((patient, [a]) for a in chosen if a["class"] == "state leak"),  # one after the other
+        *((replace(patient, language=a["language"]), [a]) for a in others),
     ]
     wrong = []
     for settings, group in groups:
-        items = [(f"```python\n{a['program']}\n```", make_plan(a["tests"])) for a in group]
+        items = [(f"```\n{a['program']}\n```", make_plan(a["tests"])) for a in group]
         for attack, reward in zip(group, grade_many(items, settings, sandbox), strict=True):
             want = wanted(attack)
             if want is not None and reward.score != want:
                 wrong.append(f"{attack['id']}: {reward.score}, not {want}: {reward.metadata}")
     return wrong + [f"left on the host: {path}" for path in left_behind()]
+
+
+def runs(sandbox: Sandbox, attack: dict[str, Any]) -> bool:
+    """Other languages run in namespaces only, where their tools are installed."""
+    language = attack.get("language")
+    return language is None or (
+        sandbox.tier == "namespaces" and TOOLCHAINS[language].path() is not None
+    )
 
 
 def left_behind() -> list[str]:
@@ -88,11 +102,12 @@ def main(tier: str) -> int:
     os.environ["SBX_API_KEY"] = "secret"  # what a leak would show
     begun = time.monotonic()
     with Sandbox(tier, workers=6) as sandbox:  # many of them sleep
-        wrong = run(sandbox, attacks())
+        chosen = [attack for attack in attacks() if runs(sandbox, attack)]
+        wrong = run(sandbox, chosen)
     print(*wrong, sep="\n")
     print(
         f"{tier}, uid {os.geteuid()}, {'in' if bounded else 'without'} a pids cgroup: "
-        f"{len(attacks())} programs, {len(wrong)} wrong, {time.monotonic() - begun:.0f} s"
+        f"{len(chosen)} programs, {len(wrong)} wrong, {time.monotonic() - begun:.0f} s"
     )
     return bool(wrong)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import http.server
 import json
+import multiprocessing
 import os
 import stat
 import subprocess
 import sys
-import threading
+import tempfile
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 from mint_envs.code import Sandbox, grade
 from mint_envs.code.sandbox import Job, container
 from mint_envs.errors import SandboxUnavailable, SettingError
+from tests import exchange
 
 ADD = "```python\ndef add(a, b):\n    return a + b\n```"
 ADD_TESTS = [("add(1, 2)", 3), ("add(-1, 1)", 0)]
@@ -61,6 +63,13 @@ def test_docker_runs_the_same_zygotes_in_a_hardened_container(docker: Path) -> N
         assert option in words
 
 
+def test_docker_refuses_other_languages_rather_than_failing_them(docker: Path) -> None:
+    with Sandbox("docker:runsc", workers=1) as sandbox:
+        with pytest.raises(SandboxUnavailable, match="needs namespaces"):
+            grade("```js\nconsole.log(8)\n```", IO, language="js", sandbox=sandbox)
+        assert grade(DOUBLE, IO, sandbox=sandbox).score == 1.0
+
+
 def test_docker_takes_another_runtime(docker: Path) -> None:
     with Sandbox("docker:runsc", workers=1) as sandbox:
         assert sandbox.tier == "docker:runsc"
@@ -91,61 +100,53 @@ def test_without_a_daemon_the_error_says_what_is_needed(
         Sandbox("podman")
 
 
-class _Fusion(http.server.BaseHTTPRequestHandler):
+class _Fusion:
     """Answers as SandboxFusion does, for Python, with no sandbox (the programs are ours)."""
 
     failures = 0
-    seen: list[dict[str, Any]] = []
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        kind = type(self)
-        kind.seen.append(body)
-        if kind.failures:
-            kind.failures -= 1
-            return self._answer({"status": "SandboxError", "message": "no free runner"})
-        try:
-            done = subprocess.run(
-                [sys.executable, "-I", "-S", "-c", body["code"]],
-                input=(body.get("stdin") or "").encode(),
-                capture_output=True,
-                timeout=body["run_timeout"],
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            result: dict[str, Any] = {"status": "TimeLimitExceeded", "return_code": None,
-                                      "stdout": "", "stderr": ""}  # fmt: skip
-            return self._answer({"status": "Failed", "run_result": result})
-        result = {"status": "Finished", "execution_time": 0.01, "return_code": done.returncode,
-                  "stdout": done.stdout.decode(), "stderr": done.stderr.decode()}  # fmt: skip
-        status = "Success" if done.returncode == 0 else "Failed"
-        return self._answer({"status": status, "message": "", "run_result": result})
+    def __init__(self) -> None:
+        self.seen: list[dict[str, Any]] = []
 
-    def _answer(self, answer: dict[str, Any]) -> None:
-        data = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+    def __call__(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.seen.append(request)
+        if self.failures:
+            self.failures -= 1
+            return {"status": "SandboxError", "message": "no free runner", "files": {}}
+        with tempfile.TemporaryDirectory() as folder:
+            result = _ran(request, folder)
+            paths = [Path(folder) / name for name in request["fetch_files"]]
+            files = {p.name: b64encode(p.read_bytes()).decode() for p in paths if p.exists()}
+        status = "Success" if result["return_code"] == 0 else "Failed"
+        return {"status": status, "message": "", "run_result": result, "files": files}
 
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
+
+def _ran(request: dict[str, Any], folder: str) -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", request["code"]],
+            input=(request.get("stdin") or "").encode(),
+            capture_output=True,
+            timeout=request["run_timeout"],
+            cwd=folder,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"status": "TimeLimitExceeded", "return_code": None, "stdout": "", "stderr": ""}
+    return {"status": "Finished", "execution_time": 0.01, "return_code": done.returncode,
+            "stdout": done.stdout.decode(), "stderr": done.stderr.decode()}  # fmt: skip
 
 
 @pytest.fixture
-def fusion() -> Iterator[str]:
-    _Fusion.failures, _Fusion.seen = 0, []
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Fusion)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def fusion() -> Iterator[tuple[str, _Fusion]]:
+    double = _Fusion()
+    with exchange.server(double) as url:
+        yield url, double
 
 
-def test_remote_brings_values_back_and_compares_here(fusion: str) -> None:
-    with Sandbox(f"remote:{fusion}") as sandbox:
+def test_remote_brings_values_back_and_compares_here(fusion: tuple[str, _Fusion]) -> None:
+    url, double = fusion
+    with Sandbox(f"remote:{url}") as sandbox:
         assert grade(ADD, ADD_TESTS, sandbox=sandbox).score == 1.0
         assert grade(ADD, [("add(1, 2)", 4)], sandbox=sandbox).score == 0.0
         assert grade(ADD, [("add(1000, 24680)", 25680)], sandbox=sandbox).score == 1.0
@@ -155,23 +156,79 @@ def test_remote_brings_values_back_and_compares_here(fusion: str) -> None:
         assert (reward.score, reward.metadata["error_type"]) == (0.0, "ValueError")
         loop = "```python\nwhile True: pass\n```"
         assert grade(loop, IO, sandbox=sandbox, sandbox_timeout_s=0.3).metadata["limit"] == "wall"
-    sent = json.dumps(_Fusion.seen)
+    sent = json.dumps(double.seen)
     assert "add(1000, 24680)" in sent
     assert "25680" not in sent  # expected values stay here
 
 
-def test_remote_tries_again_and_then_says_unmeasured(fusion: str) -> None:
-    with Sandbox(f"remote:{fusion}") as sandbox:
-        _Fusion.failures = 2
+def test_remote_tries_again_and_then_says_unmeasured(fusion: tuple[str, _Fusion]) -> None:
+    url, double = fusion
+    with Sandbox(f"remote:{url}") as sandbox:
+        double.failures = 2
         assert grade(ADD, ADD_TESTS, sandbox=sandbox).score == 1.0
-        _Fusion.failures = 100
+        double.failures = 100
         reward = grade(ADD, [("add(5, 5)", 10)], sandbox=sandbox)
         assert reward.score is None
         assert "no free runner" in reward.metadata["reason"]
 
 
-def test_remote_says_that_it_cannot_do_a_split_check(fusion: str) -> None:
-    with Sandbox(f"remote:{fusion}") as sandbox:
+def test_remote_needs_files_back() -> None:
+    with (
+        exchange.server(lambda request: {"status": "Success"}) as url,
+        pytest.raises(SandboxUnavailable, match="fetch_files"),
+    ):
+        Sandbox(f"remote:{url}")
+
+
+def test_remote_that_stalls_on_output_is_not_measured() -> None:
+    """A pipe that nobody reads stops a program that may well be right."""
+    stalled = {"status": "TimeLimitExceeded", "return_code": None, "stdout": "x" * 70000}
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        files = {name: b64encode(b"ready").decode() for name in request["fetch_files"]}
+        return {"status": "Failed", "run_result": stalled, "files": files}
+
+    with exchange.server(answer) as url, Sandbox(f"remote:{url}") as sandbox:
+        outcome = sandbox.run("console.log('x')", stdin="", language="js")
+        assert "so much output" in outcome.failure
+
+
+def test_remote_asks_for_no_address_space_that_a_virtual_machine_cannot_live_in(
+    fusion: tuple[str, _Fusion],
+) -> None:
+    url, double = fusion
+    with Sandbox(f"remote:{url}") as sandbox:
+        for language in ("js", "cpp", "python"):
+            sandbox.run("1", stdin="", language=language)
+    asked = {request["language"]: request["memory_limit_MB"] for request in double.seen[1:]}
+    assert asked == {"nodejs": -1, "cpp": 1024, "python": 1024}
+
+
+@pytest.mark.parametrize("kind", ["remote", "docker"])
+def test_after_a_fork_they_still_run(kind: str, docker: Path, fusion: tuple[str, _Fusion]) -> None:
+    """A child has none of its parent's threads, and shares its pipes."""
+    name = f"remote:{fusion[0]}" if kind == "remote" else kind
+    with Sandbox(name, workers=2) as sandbox:
+        assert grade(ADD, ADD_TESTS, sandbox=sandbox).score == 1.0
+        context = multiprocessing.get_context("fork")
+        results = context.Queue()
+        child = context.Process(target=_grade_others, args=(sandbox, results))
+        child.start()
+        assert results.get(timeout=60) == [1.0, 0.0]
+        child.join(30)
+        assert child.exitcode == 0
+        assert grade(ADD, [("add(7, 7)", 14)], sandbox=sandbox).score == 1.0
+
+
+def _grade_others(sandbox: Sandbox, results: Any) -> None:
+    tests = ([("add(5, 6)", 11)], [("add(5, 6)", 12)])
+    results.put([grade(ADD, test, sandbox=sandbox).score for test in tests])
+    sandbox.close()
+
+
+def test_remote_says_that_it_cannot_do_a_split_check(fusion: tuple[str, _Fusion]) -> None:
+    url, _ = fusion
+    with Sandbox(f"remote:{url}") as sandbox:
         reward = grade(ADD, SPLIT, sandbox=sandbox)
         assert reward.score is None
         assert "split check" in reward.metadata["reason"]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mint_envs.code import Sandbox, grade
-from mint_envs.code.sandbox import Job, Limits, shared
-from mint_envs.code.sandbox.toolchains import TOOLCHAINS
+from mint_envs.code.sandbox import Job, Limits, shared, toolchains
+from mint_envs.code.sandbox.toolchains import TOOLCHAINS, Toolchain
 from mint_envs.errors import SandboxUnavailable
 
 DATA = Path(__file__).parent / "data"
@@ -92,6 +97,78 @@ def test_references_of_human_eval_x_run() -> None:
     ]
     for row, outcome in zip(usable, shared(None).run_jobs(jobs), strict=True):
         assert (outcome.exit_code, outcome.limit, outcome.failure) == (0, "", ""), (row, outcome)
+        assert outcome.stdout == b"done\n", (row["id"], outcome)
+
+
+def test_references_fail_when_their_tests_are_made_false() -> None:
+    lines = (DATA / "humaneval_x_small.jsonl").read_text().splitlines()
+    for row in map(json.loads, lines):
+        if row["id"] in ("JavaScript/162", "Go/162", "Rust/162") and ready(row["language"]):
+            program = row["program"].replace("3e25960a79dbc69b674cd4ec67a72c62", "0" * 32)
+            assert program != row["program"]
+            outcome = shared(None).run(program, stdin="", language=row["language"])
+            assert outcome.exit_code != 0, row["id"]
+
+
+def ready(language: str) -> bool:
+    return TOOLCHAINS[language].path() is not None and shared(None).tier == "namespaces"
+
+
+def test_compilers_have_a_limit_of_cpu_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the compiler's own processes: the one that starts them only waits."""
+    need("cpp")
+    bomb = (
+        "template<int N, unsigned M> struct A { static constexpr unsigned v = A<N - 1, M>::v + "
+        "A<N - 1, M + (1u << N)>::v; };\n"
+        "template<unsigned M> struct A<0, M> { static constexpr unsigned v = M; };\n"
+        "int main() { return A<26, 0>::v & 1; }\n"
+    )
+    monkeypatch.setattr(toolchains, "_COMPILE", Limits(2.0, 2 << 30, 64 << 20))
+    with Sandbox(workers=1) as sandbox:
+        outcome = sandbox.run(bomb, stdin="", language="cpp")
+    assert outcome.error(-1)[0] == "CompileError", outcome
+    assert outcome.limit == ""
+
+
+@pytest.fixture
+def copied(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A language whose tool, a copy of ``cat``, lies in a folder that is made by this."""
+    folders: list[Path] = []
+
+    def copy(place: Path) -> None:
+        folders.append(place.parent if place.name == "v1" else place)
+        (place / "bin").mkdir(parents=True)
+        shutil.copy("/bin/cat", place / "bin" / "kitten")
+        monkeypatch.setenv("PATH", f"{place}/bin{os.pathsep}{os.environ['PATH']}")
+        chain = Toolchain("kitten", "main.txt", (), ("{tool}", "main.txt"))
+        monkeypatch.setitem(TOOLCHAINS, "kitten", chain)
+
+    yield copy
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_tool_in_a_folder_of_its_own_is_found(copied: Any) -> None:
+    """As nvm, SDKMAN and the like install them."""
+    need("javascript")
+    try:
+        place = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    except OSError:
+        pytest.skip("/var/tmp cannot be written to")
+    place.chmod(0o755)
+    copied(place / "v1")
+    with Sandbox(workers=1) as sandbox:
+        assert sandbox.run("meow", stdin="", language="kitten").stdout == b"meow"
+
+
+def test_a_tool_among_private_files_is_refused(
+    copied: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("javascript")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    copied(tmp_path / ".local")
+    with pytest.raises(SandboxUnavailable, match="holds more than programs may see"):
+        shared(None).run("meow", stdin="", language="kitten")
 
 
 def test_without_namespaces_they_are_refused_not_failed() -> None:

@@ -133,7 +133,7 @@ def test_killed_zygotes_change_no_verdict(tier: str) -> None:
     wrong, numbers = soak_code.soak(20_000 if LONG else 300, tier, kill=True)
     assert not wrong, (wrong[:5], numbers)
     assert numbers["kills"]
-    assert scratch_folders() == before
+    assert scratch_folders() <= before
 
 
 def scratch_folders() -> set[Path]:

@@ -134,14 +134,23 @@ def language_name(language: str) -> str:
 
 def _require_tool(language: str, tier: str) -> None:
     chain = TOOLCHAINS[language_name(language)]
-    if tier in ("landlock", "plain"):
+    if tier.partition(":")[0] in ("landlock", "plain", "docker", "podman"):
         raise SandboxUnavailable(
             f"language={language!r} needs namespaces, and this sandbox is {tier!r}: a compiler "
-            f"starts processes, which only a pid namespace is sure to end. {_WAYS_OUT}"
+            "starts processes, which only a pid namespace of the program's own is sure to end. Let "
+            "this user open user namespaces (`mint-envs doctor` shows what works here), or use "
+            "sandbox='remote' with a SandboxFusion server."
         )
-    if tier == "namespaces" and chain.path() is None:
+    if tier != "namespaces":
+        return  # the tools are elsewhere
+    if chain.path() is None:
         raise SandboxUnavailable(
             f"language={language!r} needs the command {chain.tool!r}, which is not installed"
+        )
+    if home := chain.out_of_reach():
+        raise SandboxUnavailable(
+            f"language={language!r}: {chain.tool!r} is installed in {home}, which holds more than "
+            "programs may see. Install it in /usr, /usr/local, or a folder of its own outside /tmp"
         )
 
 
@@ -237,6 +246,15 @@ def shared(sandbox: str | Sandbox | None) -> Sandbox:
                 warnings.simplefilter("ignore", RuntimeWarning)  # said just above
                 _shared[name] = Sandbox(name)
         return _shared[name]
+
+
+def _unlock() -> None:
+    """In a forked child: the thread that held the lock, if one did, is not here."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlock)
 
 
 @atexit.register

@@ -81,11 +81,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A command of another language: the files that it finds in its folder, and its environment."""
+    """A command of another language.
+
+    Args:
+        files: what it finds in its folder.
+        reserve: bytes of address space that it maps beyond the limit of memory, and does not use.
+    """
 
     files: dict[str, str]
     command: tuple[str, ...]
     environment: dict[str, str]
+    reserve: int = 0
 
 
 class Backend(Protocol):
@@ -122,6 +128,14 @@ _limit: list[int] = []
 def limit_workers(count: int) -> None:
     """Let the sandboxes that this process makes from now on have ``count`` workers by default."""
     _limit[:] = [count]
+
+
+def ran_out_of_memory(records: Mapping[int, tuple[str, Any]]) -> bool:
+    """Return whether an error among the records says so."""
+    return any(
+        kind == "error" and isinstance(payload, list) and payload[:1] == ["MemoryError"]
+        for kind, payload in records.values()
+    )
 
 
 def cpu_count() -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -19,6 +21,7 @@ class Cache:
         self._kept: OrderedDict[Job, Outcome] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
+        _CACHES.add(self)
 
     def get_all(self, jobs: Sequence[Job]) -> dict[Job, Outcome]:
         """Return what is known of the jobs."""
@@ -39,6 +42,20 @@ class Cache:
                 self._size -= _weight(*self._kept.popitem(last=False))
 
 
+#: Every cache of this process: a fork may happen while another thread holds the lock of one.
+_CACHES: weakref.WeakSet[Cache] = weakref.WeakSet()
+
+
+def _unlock_all() -> None:
+    for cache in list(_CACHES):
+        cache._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_unlock_all)
+
+
 def _weight(job: Job, outcome: Outcome) -> int:
     """Return about how many bytes a pair keeps; records take more than their text."""
-    return len(job.program) + len(job.stdin) + len(outcome.stdout) + outcome.record_bytes * 20
+    asked = sum(map(len, (job.program, job.stdin, job.setup, *job.calls)))
+    asked += sum(len(text) for _, text in job.steps)
+    return asked + len(outcome.stdout) + outcome.record_bytes * 20

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import shutil
 import subprocess
 import threading
+import weakref
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
@@ -38,8 +40,7 @@ class Container:
     Args:
         command: ``"docker"`` or ``"podman"``.
         workers: programs at the same time; 0 means one for each CPU.
-        image: an image with Python 3.11 or later (and numpy, and compilers, if programs need
-            them).
+        image: an image with Python 3.11 or later (and numpy, if programs need it).
         runtime: another runtime of the daemon, such as ``"runsc"``.
         memory: of the whole container, as docker writes it.
 
@@ -58,54 +59,75 @@ class Container:
         self.tier = f"{command}:{runtime}" if runtime else command
         self._workers = workers or cpu_count()
         self._command = _command(command, self._workers, image, runtime, memory)
+        self._begin()
+        self._restart(None)
+        _CONTAINERS.add(self)
+
+    def _begin(self) -> None:
         self._lock, self._restarting = threading.Lock(), threading.Lock()
         self._numbers = itertools.count()
         self._waiting: dict[int, Future[Outcome]] = {}
-        self._process = self._start()
+        self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Run the jobs; when the container is lost, start another and run them once more."""
-        process = self._process
+        process = self._process or self._restart(None)
         try:
-            return self._send(jobs)
+            return self._send(process, jobs)
         except OSError:
-            self._restart(process)
+            process = self._restart(process)
         try:
-            return self._send(jobs)
+            return self._send(process, jobs)
         except OSError as error:
             return [Outcome(failure=f"the container failed twice: {error}")] * len(jobs)
 
-    def _send(self, jobs: Sequence[Job]) -> list[Outcome]:
+    def _send(self, process: subprocess.Popen[bytes], jobs: Sequence[Job]) -> list[Outcome]:
         futures = []
         for job in jobs:
             future: Future[Outcome] = Future()
             with self._lock:
                 number = next(self._numbers)
                 self._waiting[number] = future
-                assert self._process.stdin is not None
-                write_frame(self._process.stdin, {"id": number, "job": asdict(job)})
+                assert process.stdin is not None
+                write_frame(process.stdin, {"id": number, "job": asdict(job)})
             futures.append(future)
         return [future.result() for future in futures]
 
     def close(self) -> None:
+        if (process := self._process) is None:
+            return
         with self._lock:
-            if self._process.stdin is not None:
+            if process.stdin is not None:
                 with contextlib.suppress(BrokenPipeError):
-                    self._process.stdin.close()  # the bridge ends, and with it the container
+                    process.stdin.close()  # the bridge ends, and with it the container
         try:
-            self._process.wait(20)
+            process.wait(20)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            process.kill()
+            process.wait()
         self._reader.join()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        if process.stdout is not None:
+            process.stdout.close()
+        self._process = None
 
-    def _restart(self, lost: subprocess.Popen[bytes]) -> None:
+    def _restart(self, lost: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes]:
         with self._restarting:
             if self._process is lost:  # else another thread was here first
                 self.close()
                 self._process = self._start()
+            assert self._process is not None
+            return self._process
+
+    def _after_fork(self) -> None:
+        """In a forked child: leave the container to the parent, and start one when it is needed."""
+        if (process := self._process) is not None:
+            null = os.open(os.devnull, os.O_RDWR)
+            for stream in (process.stdin, process.stdout):
+                if stream is not None and not stream.closed:
+                    os.dup2(null, stream.fileno(), inheritable=False)
+            os.close(null)
+            _LEFT.append(process)
+        self._begin()
 
     def _start(self) -> subprocess.Popen[bytes]:
         try:
@@ -163,6 +185,20 @@ class Container:
         for number in list(self._waiting):
             if (lost := self._waiting.pop(number, None)) is not None:
                 lost.set_exception(ConnectionError("the container has ended"))
+
+
+#: Every container of this process, and those that belong to its parent. The latter's streams may
+#: have been in use when it forked: to close them could wait for ever.
+_CONTAINERS: weakref.WeakSet[Container] = weakref.WeakSet()
+_LEFT: list[subprocess.Popen[bytes]] = []
+
+
+def _leave_all() -> None:
+    for container in list(_CONTAINERS):
+        container._after_fork()
+
+
+os.register_at_fork(after_in_child=_leave_all)
 
 
 def _command(name: str, workers: int, image: str, runtime: str, memory: str) -> list[str]:

@@ -46,7 +46,6 @@ class Pool:
     def __init__(self, tier: str, workers: int = 0) -> None:
         self.tier = tier
         self.workers = workers or cpu_count()
-        self._artifacts = Artifacts()
         self._begin_anew()
         with self._kind("python"):
             pass  # fail now rather than at the first job
@@ -54,6 +53,7 @@ class Pool:
 
     def _begin_anew(self) -> None:
         self._changed = threading.Condition()
+        self._artifacts = Artifacts()
         self._idle: dict[str, list[Worker]] = {}
         self._count: dict[str, int] = {}
         self._threads: ThreadPoolExecutor | None = None

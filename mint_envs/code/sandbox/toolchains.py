@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from .worker import Worker
 
 #: Limits of a compiler, apart from those of the program.
-_COMPILE = Limits(cpu_s=60.0, memory=4 << 30, output=64 << 20)
+_COMPILE = Limits(cpu_s=60.0, memory=2 << 30, output=64 << 20)
+_VM = 16 << 30
 _KEPT_BYTES = 256 << 20
 _SYSTEM = ("/usr/bin", "/usr/lib", "/usr/libexec", "/usr/include", "/usr/share/java",
            "/usr/share/go-*", "/etc/alternatives",
-           "/etc/ld.so.conf*", "/etc/java-*", "/usr/local/lib")  # fmt: skip
+           "/etc/ld.so.conf*", "/etc/java-*", "/usr/local/lib", "/usr/local/bin",
+           "/usr/local/include")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Toolchain:
         compile: arguments after the tool, or empty for a language that is run from its source.
         run: the command that runs it; ``{tool}`` stands for the tool's path.
         extra: paths of the tool that lie outside the system's folders.
+        reserve: bytes of address space that its programs map beyond what they use.
     """
 
     tool: str
@@ -44,6 +47,7 @@ class Toolchain:
     compile: tuple[str, ...]
     run: tuple[str, ...]
     extra: tuple[str, ...] = ()
+    reserve: int = 0
 
     def path(self) -> str | None:
         """Return the tool's path, or None if it is not installed."""
@@ -58,11 +62,32 @@ class Toolchain:
         found = own[-1] if own else shutil.which(name or self.tool)
         return os.path.realpath(found) if found else (name or self.tool)
 
+    def home(self, name: str = "") -> str:
+        """Return the folder that a tool is installed in, above its ``bin``."""
+        return os.path.dirname(os.path.dirname(self.command(name)))
+
+    def homes(self) -> list[str]:
+        """Return the homes of its tools that lie outside the system's folders."""
+        tools = [self.tool, *(["java"] if "{java}" in self.run else [])]
+        outside = {tool for tool in tools if not _system(self.command(tool))}
+        return sorted({self.home(tool) for tool in outside} - {""})
+
+    def out_of_reach(self) -> str:
+        """Return the home of a tool that holds much else, so that no program may see it; or ""."""
+        private = os.path.expanduser("~")
+        for home in self.homes():
+            if home in ("/tmp", f"{private}/.local") or f"{private}/".startswith(f"{home}/"):
+                return home
+            if home.startswith("/tmp/"):
+                return home
+        return ""
+
     def environment(self) -> dict[str, str]:
         """Return what a tool needs to find its own libraries: there is no /proc to ask."""
-        home = os.path.dirname(os.path.dirname(self.command()))
+        home = self.home()
         return {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{home}/bin:/usr/local/bin:/usr/bin:/bin",
+            "GOROOT": home,
             "HOME": "/tmp",
             "TMPDIR": "/tmp",
             "LANG": "C.UTF-8",
@@ -71,24 +96,29 @@ class Toolchain:
 
     def paths(self) -> list[str]:
         """Return the folders that programs of this language may read."""
-        own = {os.path.dirname(os.path.dirname(path)) for path in self._own_places()}
-        return [*_SYSTEM, *sorted(own)]
+        return [*_SYSTEM, *self.homes()]
 
 
 TOOLCHAINS = {
     "javascript": Toolchain("node", "main.js", (),
-                            ("{tool}", "--max-old-space-size=768", "main.js")),
+                            ("{tool}", "--max-old-space-size=768", "main.js"), reserve=_VM),
     "cpp": Toolchain("g++", "main.cpp", ("-O1", "-std=c++17", "-pipe", "-o", "program", "main.cpp"),
                      ("./program",)),
     "rust": Toolchain("rustc", "main.rs", ("-O", "--edition", "2021", "-Clink-arg=-fuse-ld=bfd",
                                    "-o", "program", "main.rs"),
                       ("./program",), ("~/.rustup/toolchains/*/bin/rustc",)),
     "go": Toolchain("go", "main.go", ("build", "-o", "program", "main.go"), ("./program",),
-                    ("/usr/local/go/bin/go",)),
+                    ("/usr/local/go/bin/go",), _VM),
     "java": Toolchain("javac", "Main.java", ("-d", ".", "Main.java"),
                       ("{java}", "-Xmx512m", "-Xss64m", "-XX:+UseSerialGC",
-                       "-XX:TieredStopAtLevel=1", "-cp", ".", "Main")),
+                       "-XX:TieredStopAtLevel=1", "-cp", ".", "Main"), reserve=_VM),
 }  # fmt: skip
+
+
+def _system(path: str) -> bool:
+    """Return whether a path lies in a folder of the system's that programs may read."""
+    return any(path.startswith(f"{folder}/") for part in _SYSTEM for folder in glob.glob(part))
+
 
 #: What people write for a language, and its name here.
 ALIASES = {"python3": "python", "py": "python", "js": "javascript", "node": "javascript",
@@ -126,7 +156,7 @@ def run_compiled(worker: Worker, job: Job, artifacts: Artifacts) -> Outcome:
         archive = built.stdout
     named = {"{tool}": chain.command(), "{java}": chain.command("java")}
     command = [named.get(word, word) for word in chain.run]
-    tool = Tool({chain.source: job.program}, tuple(command), chain.environment())
+    tool = Tool({chain.source: job.program}, tuple(command), chain.environment(), chain.reserve)
     return worker.execute(job, tool, archive)
 
 
@@ -136,7 +166,7 @@ def _build(worker: Worker, job: Job, chain: Toolchain, artifacts: Artifacts) -> 
     built = artifacts.get(key)
     if built is None:
         command = (chain.command(), *chain.compile)
-        tool = Tool({chain.source: job.program}, command, chain.environment())
+        tool = Tool({chain.source: job.program}, command, chain.environment(), _VM)
         built = worker.compile(replace(job, limits=_COMPILE), tool)
         if built.error(-1)[0]:
             built = replace(built, stdout=b"")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import glob
 import importlib.util
 import json
 import os
@@ -12,18 +13,19 @@ import socket
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .base import Job, Outcome, Tool, read_records
-from .inside import scratch, zygote
+from .base import Job, Outcome, Tool, ran_out_of_memory, read_records
+from .folders import Folder
+from .inside import zygote
 
 _START_S = 30.0
 _GRACE_S = 10.0
+_LOOK_EVERY_S = 1.0
 #: The longest a job may take on a crowded machine, in multiples of its limit of CPU time.
 _PATIENCE = 40
 #: Imported by every zygote: what programs often use and what is cheap to have.
@@ -70,11 +72,13 @@ class Worker:
         self, tier: str, preload: tuple[str, ...] = (), toolchain: tuple[str, ...] = ()
     ) -> None:
         walls = tier in ("landlock", "container")
-        self._scratch = tempfile.mkdtemp(prefix="mint-sandbox-", dir=_memory()) if walls else ""
-        config = configuration(tier, preload, toolchain, self._scratch)
+        self._folder = Folder() if walls else None
+        path = self._folder.path if self._folder else ""
+        config = configuration(tier, preload, toolchain, path)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self.process = _start(theirs, config)
+            lock = self._folder.lock if self._folder else -1
+            self.process = _start(theirs, config, lock)
         try:
             self._wait_until_ready()
         except BaseException:
@@ -106,17 +110,17 @@ class Worker:
 
     def compile(self, job: Job, tool: Tool) -> Outcome:
         """Run a compiler; the outcome's ``stdout`` is an archive of what was made."""
-        return self._run(zygote.COMPILE, job, [_json(asdict(tool))], b"")
+        return self._run(zygote.COMPILE, job, [_json(asdict(tool))], b"", reserve=tool.reserve)
 
     def execute(self, job: Job, tool: Tool, archive: bytes) -> Outcome:
         """Run what was compiled (``archive``), or an interpreter on ``files``, with job.stdin."""
         payload = {**asdict(tool), "compiled": bool(archive)}
         stdin = job.stdin.encode("utf-8", "surrogatepass")
-        return self._run(zygote.EXEC, job, [_json(payload)], stdin, archive)
+        return self._run(zygote.EXEC, job, [_json(payload)], stdin, archive, tool.reserve)
 
     def _run(
         self, mode: bytes, job: Job, payloads: list[bytes], stdin: bytes | None = None,
-        archive: bytes = b"",
+        archive: bytes = b"", reserve: int = 0,
     ) -> Outcome:  # fmt: skip
         with contextlib.ExitStack() as stack:
             files = [stack.enter_context(_memory_file(payload)) for payload in payloads]
@@ -127,22 +131,19 @@ class Worker:
             if archive:
                 files.append(stack.enter_context(_memory_file(archive, rewind=True)))
             lengths = [len(payload) for payload in payloads]
-            answer = self._exchange(mode, job, lengths, files, len(archive))
+            size = max(max(lengths) + job.limits.output + 1, len(archive))
+            request = zygote.REQUEST.pack(
+                mode, job.limits.cpu_s, job.limits.memory, reserve, size, lengths[0], lengths[-1]
+            )
+            answer = self._exchange(request, job, files)
             text = os.pread(files[0], job.limits.output + 1, len(payloads[0]))
             stdout = os.pread(out, job.limits.output + 1, 0) if out >= 0 else b""
         return _outcome(answer, job, text, stdout, mode)
 
-    def _exchange(
-        self, mode: bytes, job: Job, lengths: list[int], files: list[int], unpacked: int
-    ) -> bytes:
-        limits = job.limits
-        size = max(max(lengths) + limits.output + 1, unpacked)
-        request = zygote.REQUEST.pack(
-            mode, limits.cpu_s, limits.memory, size, lengths[0], lengths[-1]
-        )
+    def _exchange(self, request: bytes, job: Job, files: list[int]) -> bytes:
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))
         try:
-            self._control.settimeout(limits.blocked_s + _GRACE_S)
+            self._control.settimeout(job.limits.blocked_s + _GRACE_S)
             self._control.sendmsg([request], [rights])
             answer, attached, _, _ = self._control.recvmsg(64, socket.CMSG_SPACE(8))
             if answer == b"S":
@@ -157,15 +158,14 @@ class Worker:
         """Wait for a long job; stop it when it has slept for too long."""
         begun = time.monotonic()
         try:
-            pids = [_pid_of(handle) for handle in handles]
+            sleep = _Sleep([_pid_of(handle) for handle in handles])
             while True:
-                elapsed = time.monotonic() - begun
-                left = job.limits.blocked_s - _blocked(pids, elapsed)
-                if left <= 0 or elapsed > _PATIENCE * job.limits.cpu_s + 60:
+                left = job.limits.blocked_s - sleep.seconds()
+                if left <= 0 or time.monotonic() - begun > _PATIENCE * job.limits.cpu_s + 60:
                     self._control.send(b"K")
                     self._control.settimeout(_GRACE_S)
                     return self._control.recv(64)
-                self._control.settimeout(max(left, 0.05))
+                self._control.settimeout(min(max(left, 0.05), _LOOK_EVERY_S))
                 with contextlib.suppress(TimeoutError):
                     return self._control.recv(64)
         finally:
@@ -177,15 +177,15 @@ class Worker:
         self._control.close()
         self.process.kill()
         self.process.wait()
-        if self._scratch:
-            with contextlib.suppress(OSError):  # a second close
-                scratch.empty(self._scratch)
-                os.rmdir(self._scratch)
+        if self._folder:
+            self._folder.delete()
 
     def forget(self) -> None:
         """Let go of it in a forked process, which has only copies of the descriptors."""
         self._control.close()
         self.process.returncode = 0  # not ours to wait for
+        if self._folder:
+            self._folder.let_go()
 
 
 def configuration(
@@ -199,8 +199,8 @@ def configuration(
         "preload": [*_MODULES, *preload],
         "packages": _packages(preload),
         "read_only": [*sorted(standard), *_shared_libraries(libraries), *toolchain],
-        "hidden": [f"{folder}/{name}" for folder in sorted(standard)
-                   for name in ("site-packages", "dist-packages")],
+        "hidden": [*_package_folders(standard, ""), *_package_folders(toolchain, "python*/"),
+                   *_package_folders(toolchain, "lib/python*/")],
         "links": ["/bin", "/sbin"] if toolchain else [],
         "landlock_needed": 0 if tier == "container" else 1,
         "tmp_size": "512m" if toolchain else "16m",
@@ -208,6 +208,13 @@ def configuration(
         "processes": _process_limit(tier, 256 if toolchain else 64),
         "scratch": scratch,
     }  # fmt: skip
+
+
+def _package_folders(folders: Iterable[str], between: str) -> list[str]:
+    """Return where packages of Python lie: they hold data sets, and this library."""
+    names = ("site-packages", "dist-packages")
+    found = [glob.glob(f"{folder}/{between}{name}") for folder in folders for name in names]
+    return sorted({path for paths in found for path in paths if os.path.isdir(path)})
 
 
 def _process_limit(tier: str, own: int) -> int:
@@ -248,7 +255,7 @@ def interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
-def _start(theirs: socket.socket, config: dict[str, Any]) -> subprocess.Popen[bytes]:
+def _start(theirs: socket.socket, config: dict[str, Any], lock: int) -> subprocess.Popen[bytes]:
     here = str(Path(__file__).parent)
     boot = (
         f"import sys; sys.path.insert(0, {here!r}); from inside import zygote; sys.path.pop(0); "
@@ -256,9 +263,9 @@ def _start(theirs: socket.socket, config: dict[str, Any]) -> subprocess.Popen[by
     )
     command = [interpreter(), "-s", "-S", "-P", "-B", "-c", boot]
     return subprocess.Popen(
-        [*command, str(theirs.fileno()), json.dumps(config)],
+        [*command, str(theirs.fileno()), str(lock), json.dumps(config)],
         env={**_ENVIRONMENT, **_loader()},
-        pass_fds=(theirs.fileno(),),
+        pass_fds=(theirs.fileno(), *([lock] if lock >= 0 else [])),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL if "MINT_SANDBOX_DEBUG" not in os.environ else None,
@@ -270,12 +277,6 @@ def _start(theirs: socket.socket, config: dict[str, Any]) -> subprocess.Popen[by
 def _loader() -> dict[str, str]:
     """Return what some interpreters need to find their own libraries."""
     return {k: v for k, v in os.environ.items() if k == "LD_LIBRARY_PATH"}
-
-
-def _memory() -> str | None:
-    """Return a folder in memory, where files are made and deleted fastest; None for the usual."""
-    folder = "/dev/shm"
-    return folder if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK) else None
 
 
 def _json(value: Any) -> bytes:
@@ -315,22 +316,45 @@ def _pid_of(handle: int) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), -1)
 
 
-def _blocked(pids: Sequence[int], elapsed: float) -> float:
-    """Return the seconds in which no process of a job has run or waited for a CPU.
+class _Sleep:
+    """Adds up the seconds in which no process of a job has run or waited for a CPU.
 
-    Where the kernel does not tell, a quarter of the time that went by.
+    Where the kernel does not tell, a quarter of the time that goes by.
     """
-    try:
-        return elapsed - sum(map(_busy, pids))
-    except (OSError, ValueError):
-        return elapsed / 4
+
+    def __init__(self, pids: Sequence[int]) -> None:
+        self._pids = pids
+        self._looked, self._slept = time.monotonic(), 0.0
+        self._seen: dict[int, float] = {}
+
+    def seconds(self) -> float:
+        """Look again, and return the sum so far."""
+        passed, self._looked = time.monotonic() - self._looked, time.monotonic()
+        if all(os.path.exists(f"/proc/{pid}/schedstat") for pid in self._pids):
+            now = {pid: _busy(pid) for root in self._pids for pid in (root, *_below(root))}
+            worked = sum(max(0.0, busy - self._seen.get(pid, 0.0)) for pid, busy in now.items())
+            self._seen = now
+        else:
+            worked = 0.75 * passed
+        self._slept += max(0.0, passed - worked)
+        return self._slept
+
+
+def _below(pid: int) -> list[int]:
+    """Return the processes that a process has started (a compiler's), and they in turn."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
+                found += [int(child), *_below(int(child))]
+    return found
 
 
 def _busy(pid: int) -> float:
     """Return the seconds that the threads of a process have run or waited for a CPU."""
     nanoseconds = 0
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(OSError):  # it, or a thread of it, has just ended
+        for task in os.listdir(f"/proc/{pid}/task"):
             ran, waited, _ = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()
             nanoseconds += int(ran) + int(waited)
     return nanoseconds / 1e9
@@ -349,14 +373,9 @@ def _outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -
         _messages if mode == zygote.EXEC else read_records
     )
     records = parse(text)
-    if not limit and any(_is_memory_error(record) for record in records.values()):
+    if not limit and ran_out_of_memory(records):
         limit = "memory"
     return Outcome(records, stdout, limit, code, cpu_s, failure, len(text))
-
-
-def _is_memory_error(record: tuple[str, Any]) -> bool:
-    kind, payload = record
-    return kind == "error" and isinstance(payload, list) and payload[:1] == ["MemoryError"]
 
 
 def _messages(text: bytes) -> dict[int, tuple[str, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import glob
+import math
 import os
 import resource
 import struct
@@ -335,20 +336,25 @@ def common_limits(processes: int) -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
 
 
+def cpu_limit(seconds: float) -> None:
+    """Let the kernel end this process, and each that it starts, when it has used so much."""
+    whole = math.ceil(seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (whole, whole))
+
+
 #: An idle interpreter maps a few hundred MiB with its packages; the zygote has to live too.
 _LEAST_MEMORY = 512 << 20
 
 
-def job_limits(memory: int, file_size: int, address_space: bool) -> None:
+def job_limits(memory: int, reserve: int, file_size: int) -> None:
     """Set limits of one job in the zygote, whose child inherits them.
 
     Only the soft limits, since the zygote must change them for the next job; no program can, for
-    want of the system call. Virtual machines reserve far more address space than they use, so
-    theirs is a limit on data.
+    want of the system call. Virtual machines reserve more address space than they use, by
+    ``reserve``: theirs is a limit on data, and on the space so that page tables are bounded.
     """
     memory = max(memory, _LEAST_MEMORY)
-    limited = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
-    for which, value in zip(limited, (memory, -1) if address_space else (-1, memory), strict=True):
+    for which, value in ((resource.RLIMIT_DATA, memory), (resource.RLIMIT_AS, memory + reserve)):
         resource.setrlimit(which, (value, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, resource.RLIM_INFINITY))
 

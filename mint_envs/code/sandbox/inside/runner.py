@@ -178,14 +178,29 @@ def _call(names: dict[str, Any], name: str, arguments: Any, keywords: Any) -> li
         result = encode_any(target(*values, **named))
         return ["value", result, encode(values)]
     except BaseException as error:
-        return ["error", describe(error), None]
+        return ["error", [_builtin_kind(error), describe(error)[1]], None]
+
+
+def _builtin_kind(error: BaseException) -> str:
+    """Return the builtin type that an error is or is derived from: the tests know only those.
+
+    A value that cannot cross is no error of the program's; a test must not take it for one.
+    """
+    if isinstance(error, Unsupported):
+        return ""
+    try:
+        kinds = type(error).__mro__
+        return next(kind.__name__ for kind in kinds if kind.__module__ == "builtins")
+    except BaseException:
+        return ""
 
 
 def _tests(job: dict[str, Any], records: Records, peer: int) -> None:
     """The tests' half: the program is behind stubs; this process writes the records."""
     scope: dict[str, Any] = {"__name__": "tests"}
     names = job["stubs"]
-    stubs = {(n if n.isidentifier() else "candidate"): _stub(n, peer) for n in names}
+    failed: list[CallFailed] = []
+    stubs = {(n if n.isidentifier() else "candidate"): _stub(n, peer, failed) for n in names}
 
     def prepare() -> None:
         scope.update(stubs)
@@ -196,9 +211,17 @@ def _tests(job: dict[str, Any], records: Records, peer: int) -> None:
         return
     for index, (kind, text) in enumerate(job["steps"]):
         action = _evaluate if kind == "eval" else _execute
-        done = records.attempt(index, lambda text=text, do=action: do(text, scope))  # type: ignore[misc]
+        failed.clear()
+        done = records.attempt(index, lambda text=text, do=action: _sound(do(text, scope), failed))  # type: ignore[misc]
         if not done and job["stop_early"]:
             return
+
+
+def _sound(value: Any, failed: list[CallFailed]) -> Any:
+    """Return a step's value, unless a call in it failed: ``except:`` in tests is no way out."""
+    if failed:
+        raise failed[0]
+    return value
 
 
 def _evaluate(text: str, scope: dict[str, Any]) -> Any:
@@ -210,8 +233,15 @@ def _execute(text: str, scope: dict[str, Any]) -> bool:
     return True
 
 
-def _stub(name: str, peer: int) -> Callable[..., Any]:
+def _stub(name: str, peer: int, failed: list[CallFailed]) -> Callable[..., Any]:
     def stub(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return call(*arguments, **keywords)
+        except CallFailed as error:
+            failed.append(error)
+            raise
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
         sent = encode(list(arguments))
         try:
             _send(peer, [name, sent, encode(keywords)])
@@ -274,8 +304,9 @@ def _compile(job: dict[str, Any], records: Records, peer: int) -> None:
     pid = os.posix_spawn(command[0], command, job["environment"], file_actions=actions)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if status:
-        text = os.pread(messages, 4000, 0).decode(errors="replace")
-        records.add(-1, "error", ["CompileError", text or f"the compiler ended with {status}"])
+        text = os.pread(messages, 1 << 16, 0).decode(errors="replace")
+        text = _errors(text) or f"the compiler ended with {status}"
+        records.add(-1, "error", ["CompileError", text])
         return
     with (
         os.fdopen(_STDOUT, "wb", closefd=False) as out,
@@ -286,6 +317,13 @@ def _compile(job: dict[str, Any], records: Records, peer: int) -> None:
     records.add(-1, "value", True)
 
 
+def _errors(text: str) -> str:
+    """Return what a compiler said from its first error on: warnings may fill pages before it."""
+    lines = text.splitlines()
+    first = next((i for i, line in enumerate(lines) if "error" in line.lower()), 0)
+    return "\n".join(lines[first:])[:4000]
+
+
 def _exec(job: dict[str, Any], records: Records, peer: int) -> None:
     """Another program in this one's place: what was compiled, or a script for an interpreter."""
     os.chdir("/tmp")
@@ -293,7 +331,9 @@ def _exec(job: dict[str, Any], records: Records, peer: int) -> None:
         import tarfile
 
         with tarfile.open(fileobj=os.fdopen(peer, "rb", closefd=False)) as archive:
-            archive.extractall(".", filter="data")
+            if hasattr(tarfile, "data_filter"):  # the first releases of 3.11 have none
+                archive.extraction_filter = tarfile.data_filter
+            archive.extractall(".")
     else:
         _write_files(job["files"])
     os.lseek(3, 0, os.SEEK_END)

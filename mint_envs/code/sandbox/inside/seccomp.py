@@ -83,6 +83,7 @@ _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _NR, _ARCH = 0, 4  # offsets into struct seccomp_data
 _CLONE_THREAD = 0x00010000
 _NEW_NAMESPACES = 0x7E020000
+_MAP_SHARED, _MAP_ANONYMOUS = 1, 0x20
 _SAFE_IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # isatty, size, FIO*
 _SET_NAME, _GET_NAME = 15, 16
 #: Duplicate, flags and locks. Not the owner of a descriptor: it would be sent SIGIO, or SIGKILL.
@@ -102,7 +103,8 @@ def program(machine: str, pid: int, level: str = "threads") -> bytes:
     Args:
         machine: ``os.uname().machine``.
         pid: of the process that installs it; signals are allowed to itself alone.
-        level: ``"threads"``: may start threads; ``"exec"``: also another program in its place;
+        level: ``"threads"``: may start threads; ``"exec"``: also another program in its place,
+            and no anonymous shared memory;
             ``"processes"``: also processes; ``"bare"``: threads, and no call that changes a
             file's mode, times or length by its path.
     """
@@ -132,7 +134,9 @@ def _special(pid: int, level: str) -> list[tuple[tuple[int, int], Code]]:
     else:
         clone = [_argument(0), (_JSET, 0, 1, _CLONE_THREAD), _ret(_ALLOW), _deny()]
         kill = _own_signal(pid, 1)
+    shared = [((9, 222), _no_shared_memory())] if level == "exec" else []
     return [
+        *shared,
         ((56, 220), clone),
         ((435, 435), [_deny(errno.ENOSYS)]),  # clone3 hides its flags: libc falls back to clone
         ((62, 129), kill),
@@ -175,6 +179,14 @@ def _own_signal(pid: int, signal: int) -> Code:
 def _null_pointer(index: int) -> Code:
     low, high = _argument(index), _argument(index, high=True)
     return [low, (_JEQ, 0, 3, 0), high, (_JEQ, 0, 1, 0), _ret(_ALLOW), _deny()]
+
+
+def _no_shared_memory() -> Code:
+    """Forbid anonymous shared mappings, which no limit on data counts."""
+    return [
+        _argument(3), (_JSET, 0, 1, _MAP_ANONYMOUS), (_JSET, 1, 0, _MAP_SHARED), _ret(_ALLOW),
+        _deny(errno.ENOMEM),
+    ]  # fmt: skip
 
 
 def _ranges(blocks: dict[int, Code]) -> list[tuple[int, int, Code]]:

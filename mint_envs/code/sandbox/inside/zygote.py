@@ -27,8 +27,9 @@ from typing import Any
 
 from . import confine, runner, scratch
 
-#: mode, CPU seconds, memory, file size, length of the job (of the tests' job, in a split check).
-REQUEST = struct.Struct("=cdQQQQ")
+#: mode, CPU seconds, memory, address space beyond that, file size, length of the job (of the
+#: tests' job, in a split check), length of the program's job.
+REQUEST = struct.Struct("=cdQQQQQ")
 #: how it ended, wait status, CPU seconds, peak memory in KiB.
 ANSWER = struct.Struct("=cidQ")
 
@@ -86,10 +87,10 @@ class Zygote:
 
     def _job(self, request: tuple[Any, ...], fds: list[int]) -> bytes:
         mode = request[0]
-        self._limit(request[2], request[3], mode not in (EXEC, COMPILE))
+        self._limit(*request[2:5])
         if mode == SPLIT:
             here, there = socket.socketpair()
-            half = (*request[:4], request[5], 0)
+            half = (*request[:5], request[6], 0)
             tests = self._fork("tests", request, [fds[0], here.fileno()])
             program = self._fork("serve", half, [fds[1], there.fileno()])
             here.close()
@@ -112,8 +113,10 @@ class Zygote:
         pid = os.fork()
         if pid == 0:
             try:
-                job = os.pread(fds[0], request[4], 0)
-                os.lseek(fds[0], request[4], os.SEEK_SET)
+                job = os.pread(fds[0], request[5], 0)
+                os.lseek(fds[0], request[5], os.SEEK_SET)
+                if name == "compile":  # its processes have clocks of their own
+                    confine.cpu_limit(request[1])
                 self._become(name, request[0], fds)
             except BaseException as error:
                 _complain(error)
@@ -149,6 +152,7 @@ class Zygote:
 
     def _watch(self, children: list[int], cpu_s: float) -> bytes:
         """Wait until the first child ends, one has used its CPU time, or the caller says stop."""
+        self._children = children
         handle = os.pidfd_open(children[0])
         self._poller.register(handle, select.POLLIN)
         try:
@@ -194,8 +198,16 @@ class Zygote:
         else:
             self._ended = STOPPED
             if not self._control.recv(1):
-                os._exit(0)  # the caller is gone: the kernel ends everything here with us
+                self._leave()
         return True
+
+    def _leave(self) -> None:
+        """End with every process of the job: the caller is gone."""
+        self._kill(self._children)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.wait()
+        os._exit(0)
 
     def _clear(self, children: list[int], how: bytes, cpu_s: float) -> bytes:
         """End every process of the job, then report on it."""
@@ -237,7 +249,7 @@ class Zygote:
 
 
 #: Out of the way: the files of a job get the numbers from 3 on when they arrive.
-_CONTROL_FD, _BEGUN_FD, _BEGIN_FD = 100, 101, 102
+_LOCK_FD, _CONTROL_FD, _BEGUN_FD, _BEGIN_FD = 99, 100, 101, 102
 
 
 def _arrange(name: str, fds: list[int], null: int) -> None:
@@ -291,12 +303,12 @@ def _preload(config: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Start: ``argv`` holds the control descriptor and the configuration as JSON.
+    """Start: ``argv`` holds the descriptors of the socket and of the lock, and the configuration.
 
     The first answer is ``b"R"`` (ready), or ``b"E"`` and what is missing.
     """
-    control = _settle(int(sys.argv[1]))
-    config = json.loads(sys.argv[2])
+    control = _settle(int(sys.argv[1]), int(sys.argv[2]))
+    config = json.loads(sys.argv[3])
     sys.argv = sys.orig_argv = [runner.FILE]
     os.environ.pop("LD_LIBRARY_PATH", None)  # it was for the interpreter to start
     packages = config["packages"]
@@ -318,13 +330,17 @@ def main() -> None:
     os._exit(0)
 
 
-def _settle(control: int) -> socket.socket:
-    """Move the control socket and the pipe of children to their numbers; close all else."""
-    for fd, place in ((control, _CONTROL_FD), *zip(os.pipe(), (_BEGUN_FD, _BEGIN_FD), strict=True)):
-        if fd != place:
-            os.dup2(fd, place, inheritable=False)
-    os.set_inheritable(_CONTROL_FD, False)
-    os.closerange(3, _CONTROL_FD)
+def _settle(control: int, lock: int) -> socket.socket:
+    """Move the control socket and the pipe of children to their numbers; close all else.
+
+    The lock on the folder that programs write to is only held: children close it, and the folder
+    is taken for a dead one's when it is free.
+    """
+    kept = [(control, _CONTROL_FD), (lock, _LOCK_FD)] if lock >= 0 else [(control, _CONTROL_FD)]
+    low = [(os.dup(fd), place) for fd, place in kept]  # out of the way of each other's places
+    for fd, place in (*low, *zip(os.pipe(), (_BEGUN_FD, _BEGIN_FD), strict=True)):
+        os.dup2(fd, place, inheritable=False)
+    os.closerange(3, _LOCK_FD if lock >= 0 else _CONTROL_FD)
     os.closerange(_BEGIN_FD + 1, 1 << 20)
     return socket.socket(fileno=_CONTROL_FD)
 
