@@ -11,6 +11,7 @@ from .errors import MintEnvsError
 
 #: Name of a command → one line of help; the command itself is in ``commands/NAME.py``.
 COMMANDS = {
+    "bench": "Benchmark a reward: right, sound, useful for learning, fast, hackable?",
     "doctor": "Say which sandbox this machine has, and prove it by attacks.",
 }
 
