@@ -11,8 +11,10 @@ from .errors import MintEnvsError
 
 #: Name of a command → one line of help; the command itself is in ``commands/NAME.py``.
 COMMANDS = {
+    "audit": "Audit a data set: do its tests and answers tell right from wrong?",
     "bench": "Benchmark a reward: right, sound, useful for learning, fast, hackable?",
     "doctor": "Say which sandbox this machine has, and prove it by attacks.",
+    "score": "Score saved responses with an environment.",
 }
 
 

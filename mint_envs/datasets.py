@@ -159,10 +159,10 @@ def without(rows: Sequence[Problem], ids: Sequence[str], drop: str) -> list[Prob
     if keep and not keep.keys() & set(ids):
         raise DatasetError(f"drop={drop!r} names {len(keep)} problems, and none is in the data set")
     kept = []
-    for row, name in zip(rows, ids, strict=True):
+    for problem, name in zip(rows, ids, strict=True):
         keep[name] = keep.get(name, len(rows)) - 1
         if keep[name] >= 0:
-            kept.append(row)
+            kept.append(problem)
     if not kept:
         raise DatasetError(f"drop={drop!r} leaves no problem of {len(rows)}")
     return kept

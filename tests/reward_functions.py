@@ -20,7 +20,9 @@ class ApartSums:
         def number() -> int:
             return random.randint(0, 99)
 
-        return [(f"Q: What is {number()} + {number()}?\nA:", number() + number()) for _ in range(50)]
+        return [
+            (f"Q: What is {number()} + {number()}?\nA:", number() + number()) for _ in range(50)
+        ]
 
     def make_prompt(self, sample: tuple[str, int], tokenizer: Any) -> list[int]:
         return tokenizer.encode("Q: What is 4 + 5?\nA: 9\n\n" + sample[0])
@@ -95,7 +97,7 @@ class TokenAdapter:
         return {"score": float(text.strip() == str(a + b))}
 
 
-# -- the forms of other libraries ------------------------------------------------------------------
+# -- the forms of other libraries --------------------------------------------------
 
 
 def exact(response: str, answer: str) -> float:
@@ -107,7 +109,9 @@ def trl_style(prompts: list[str], completions: list[str], answer: list[str], **k
     return [exact(text, gold) for text, gold in zip(completions, answer, strict=True)]
 
 
-async def trl_chat(completions: list[Any], answer: list[str], log_metric: Any, **kwargs: Any) -> Any:
+async def trl_chat(
+    completions: list[Any], answer: list[str], log_metric: Any, **kwargs: Any
+) -> Any:
     log_metric("seen", 1.0)
     texts = [completion[0]["content"] for completion in completions]
     return [exact(text, gold) for text, gold in zip(texts, answer, strict=True)]
@@ -128,7 +132,7 @@ def by_sample(sample: dict[str, Any], completion: str) -> float:
     return exact(completion, sample["answer"])
 
 
-# -- faults ------------------------------------------------------------------------------------------
+# -- faults --------------------------------------------------
 
 
 def nan(response: str) -> float:
@@ -161,7 +165,7 @@ def exits_on_digits(response: str, answer: str) -> float:
 
 def backtracks(response: str, answer: str) -> float:
     """Quadratic in the length of the response."""
-    longest = max((response[i:].count("e") for i in range(0, len(response))), default=0)
+    longest = max((response[i:].count("e") for i in range(len(response))), default=0)
     return exact(response, answer) if longest < 0 else exact(response.split("\n")[-1], answer)
 
 

@@ -65,7 +65,9 @@ class CodeTask(DatasetTask[CodeProblem]):
         split: Annotated[
             str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
         ] = None,
-        drop: Annotated[str | None, "file of problems to leave out, as `mint-envs audit` writes"] = None,
+        drop: Annotated[
+            str | None, "file of problems to leave out, as `mint-envs audit` writes"
+        ] = None,
     ) -> None:
         require(level in (*LEVELS, "all"), f"level={level!r}: {', '.join(LEVELS)} or all")
         require(style in ("completion", "chat"), f"style={style!r}: 'completion' or 'chat'")

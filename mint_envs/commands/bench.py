@@ -23,14 +23,24 @@ _FILE = click.Path(dir_okay=False)
 
 @click.command("bench")
 @click.argument("target")
-@click.option("--cases", type=_FILE, help="Labelled responses: prompt, response, label (and answer).")
+@click.option(
+    "--cases", type=_FILE, help="Labelled responses: prompt, response, label (and answer)."
+)
 @click.option("--responses", type=_FILE, help="Saved responses: several to each prompt.")
 @click.option("--data", type=_FILE, help="Problems for a function: rows with prompt and answer.")
 @click.option("--against", metavar="TARGET", help="A stricter reference to compare with.")
 @click.option("--solve", "solver", metavar="M:F", help="Function: prompt → the right response.")
-@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of the target.")
-@click.option("--range", "bounds", type=(float, float), default=(0.0, 1.0), show_default=True,
-              help="Lowest and highest reward of a function.")
+@click.option(
+    "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of the target."
+)
+@click.option(
+    "--range",
+    "bounds",
+    type=(float, float),
+    default=(0.0, 1.0),
+    show_default=True,
+    help="Lowest and highest reward of a function.",
+)
 @click.option("--only", multiple=True, type=click.Choice(list(PARTS)), help="Run this part only.")
 @click.option("--problems", default=32, show_default=True, help="Problems to try.")
 @click.option("--group", default=8, show_default=True, help="Responses to a prompt in training.")

@@ -50,7 +50,9 @@ class MathTask(DatasetTask[MathProblem]):
         split: Annotated[
             str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
         ] = None,
-        drop: Annotated[str | None, "file of problems to leave out, as `mint-envs audit` writes"] = None,
+        drop: Annotated[
+            str | None, "file of problems to leave out, as `mint-envs audit` writes"
+        ] = None,
         question_field: Annotated[str | None, "field of a row that holds the question"] = None,
         answer_field: Annotated[str | None, "field of a row that holds the answer"] = None,
         strict: Annotated[

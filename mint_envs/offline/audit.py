@@ -25,7 +25,16 @@ from .report import Case, Report, Section, Table
 from .run import Progress
 from .stats import rate_text
 
-_WORDS = ("question", "q", "problem", "prompt", "content", "text", "description", "question_content")
+_WORDS = (
+    "question",
+    "q",
+    "problem",
+    "prompt",
+    "content",
+    "text",
+    "description",
+    "question_content",
+)
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,9 @@ def _done(out: str | None, count: int) -> dict[int, Audited]:
         try:
             one = Audited.from_json(json.loads(line))
         except (ValueError, TypeError, KeyError) as error:
-            raise DatasetError(f"line {number} of {out!r} is no line of an audit: {error}") from error
+            raise DatasetError(
+                f"line {number} of {out!r} is no line of an audit: {error}"
+            ) from error
         found[one.row] = one
     if found and max(found) > count:
         raise DatasetError(f"{out!r} is the audit of another data set: delete it, or name another")
@@ -150,7 +161,9 @@ def drop_lines(found: Sequence[Audited]) -> Iterator[str]:
             keep = {"keep": 1} if only_repeated and seen[one.problem_id] else {}
             reasons = [f"{f.kind}: {f.text}" for f in one.findings]
             if not only_repeated or keep:  # another id, same words: both may be told apart
-                yield line_of({"problem_id": one.problem_id, **keep, "row": one.row, "why": reasons})
+                yield line_of(
+                    {"problem_id": one.problem_id, **keep, "row": one.row, "why": reasons}
+                )
             else:
                 yield line_of({"problem_id": one.problem_id, "row": one.row, "why": reasons})
         seen[one.problem_id] += 1
@@ -194,11 +207,12 @@ def _mutant_table(section: Section, found: Sequence[Audited]) -> None:
     table = Table("Mutants of the references", ["", ""])
     table.rows += [
         ["mutants", str(total)],
-        ["caught by the tests, of those that behave differently", rate_text(killed, killed + survived)],
+        [
+            "caught by the tests, of those that behave differently",
+            rate_text(killed, killed + survived),
+        ],
         ["pass, and behave the same on all inputs tried", str(sum(o.equivalent for o in found))],
         ["pass, and could not be judged", str(sum(o.unjudged for o in found))],
     ]
     section.tables.append(table)
     section.numbers["caught"] = killed / (killed + survived) if killed + survived else None
-
-

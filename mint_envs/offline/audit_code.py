@@ -126,7 +126,9 @@ def _contradictions(
     reward = grade_many([(_fenced(problem.reference), plan)], every, sandbox)[0]
     for (call, wanted), test in zip(pairs, reward.metadata["tests"], strict=True):
         if test["status"] == "wrong" and not _looks_alike(repr(wanted), test["actual"]):
-            text = f"the prompt says that {call} is {wanted!r}, the reference gives {test['actual']}"
+            text = (
+                f"the prompt says that {call} is {wanted!r}, the reference gives {test['actual']}"
+            )
             audited.add("contradicts the prompt", text)
 
 
@@ -252,7 +254,8 @@ def _equal(one: Any, two: Any) -> bool:
     numbers = _number(one), _number(two)
     if None not in numbers:
         a, b = numbers
-        return a == b or (a != a and b != b) or abs(a - b) <= _FLOAT_ROOM * max(abs(a), abs(b))
+        near = abs(a - b) <= _FLOAT_ROOM * max(abs(a), abs(b))
+        return bool(a == b or (a != a and b != b) or near)
     if not (isinstance(one, list) and isinstance(two, list) and len(one) == len(two) and one):
         return False
     if one[0] == two[0] and one[0] in ("s", "z", "d"):

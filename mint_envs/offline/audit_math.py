@@ -31,7 +31,9 @@ def audit_problem(problem: MathProblem, row: Row, number: int, name: str) -> Aud
     if why:
         audited.add("unreadable answer", f"{problem.answer[:80]!r}: {why}")
     elif grade(problem.answer, f"\\boxed{{{problem.answer}}}").score != 1.0:
-        audited.add("unpaid answer", f"\\boxed{{{problem.answer[:80]}}} does not earn the full mark")
+        audited.add(
+            "unpaid answer", f"\\boxed{{{problem.answer[:80]}}} does not earn the full mark"
+        )
     _sum(problem, audited)
     _solution(problem, row, audited)
     return audited

@@ -76,11 +76,12 @@ def _turns(value: Any, name: str, path: str, line: int) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if isinstance(value, Sequence) and value:
-        texts = [m.get("content") if isinstance(m, Mapping) else m for m in value]
-        if all(isinstance(text, str) for text in texts):
+        items = [m.get("content") if isinstance(m, Mapping) else m for m in value]
+        texts = [item for item in items if isinstance(item, str)]
+        if len(texts) == len(items):
             return tuple(texts)
     raise DatasetError(
-        f"line {line} of {path!r}: {name!r} is a {type(value).__name__}, not text or a list of texts"
+        f"line {line} of {path!r}: {name!r} is a {type(value).__name__}, not text or texts"
     )
 
 

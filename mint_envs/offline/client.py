@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ class Worker:
         memory_mb: int = 0,
         hash_seed: str = "1",
     ) -> None:
-        self._setup = {
+        self._setup: dict[str, Any] = {
             "target": asdict(target),
             "problems": problems,
             "wanted": None if wanted is None else list(wanted),
@@ -120,14 +121,10 @@ class Worker:
         if self._process is None:
             return
         os.close(self._to)
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(0.5)  # a closed pipe ends it, with its sandbox
-        except subprocess.TimeoutExpired:
-            pass
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self._process.wait()
         os.close(self._from)
         self._process = None

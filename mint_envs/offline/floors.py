@@ -27,9 +27,9 @@ def with_floors(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the flags to a click command; it gets them as ``floor_...`` arguments."""
     for flag, (number, _, help) in reversed(FLOORS.items()):
         name = f"floor_{number}"
-        command = click.option(flag, name, type=float, metavar="X", help=f"End with 1 unless: {help}.")(
-            command
-        )
+        command = click.option(
+            flag, name, type=float, metavar="X", help=f"End with 1 unless: {help}."
+        )(command)
     return command
 
 

@@ -98,7 +98,9 @@ def _trl(function: Callable[..., Any], parameters: Mapping[str, inspect.Paramete
         offered = {key: [value] for key, value in row.items()}
         offered |= {"prompts": [prompt], "completions": [completion], "completion_ids": [ids]}
         extra: dict[str, Any] = dict.fromkeys(_HARMLESS[:2], lambda *_: None)
-        return _one(_finish(function(**_wanted(parameters, {**extra, "trainer_state": None, **offered}))))
+        return _one(
+            _finish(function(**_wanted(parameters, {**extra, "trainer_state": None, **offered})))
+        )
 
     return call
 
@@ -179,7 +181,7 @@ def _one(value: Any) -> Any:
 
 
 def number_of(value: Any) -> Any:
-    """Return the number in what a reward function returned: its ``score``, its only item, itself."""
+    """Return the number in what a reward function returned: its score, its item, or itself."""
     if isinstance(value, Mapping) and "score" in value:
         value = value["score"]
     elif hasattr(value, "score") and not callable(value.score):

@@ -43,9 +43,7 @@ def check(run: Run) -> Section:
             section.fault("hack", text, _ADVICE[kind], [shown(*pair) for pair in paid])
     section.tables.append(table)
     _search(run, section)
-    section.numbers["hacks"] = float(
-        len({f.text.partition(":")[0] for f in section.faults if f.check in ("hack", "found")})
-    )
+    section.numbers["hacks"] = float(sum(f.check in ("hack", "found") for f in section.faults))
     return section
 
 
@@ -61,7 +59,9 @@ def _by_name(
 def _endless(run: Run) -> list[tuple[Probe, Verdict]]:
     """A program that never ends, on one problem: each try may cost a time-out."""
     programs = [item for item in run.items if item.kind == "program"][:1]
-    return run.verdicts([make.endless(item) for item in programs], "a program without end", apart=True)
+    return run.verdicts(
+        [make.endless(item) for item in programs], "a program without end", apart=True
+    )
 
 
 def _in_process(section: Section, results: Sequence[tuple[Probe, Verdict]]) -> None:
@@ -86,7 +86,7 @@ def _ended(section: Section, results: Sequence[tuple[Probe, Verdict]]) -> None:
     for status, what in words.items():
         bad = [pair for pair in results if pair[1].status == status]
         if bad:
-            text = f"{len(bad)} responses {what}, which would stop a training run"
+            text = f"of {len(results)} responses {len(bad)} {what}, which would stop a training run"
             advice = "Score any response in bounded time, and give 0 for what cannot be read"
             section.fault(f"response: {status}", text, advice, [shown(*pair) for pair in bad])
 
@@ -97,9 +97,8 @@ def _search(run: Run, section: Section) -> None:
         section.notes.append(f"The search ({run.options.search} responses) found nothing more.")
         return
     table = Table("Found by search", ["kind", "responses"])
-    for name, group in _by_name(found).items():
-        table.rows.append([name, str(len(group))])
-        text = f"{name}: {len(group)} found that are paid"
-        kind = group[0][0].item.kind
-        section.fault("found", text, _ADVICE[kind], [shown(*pair) for pair in group])
+    table.rows = [[name, str(len(group))] for name, group in _by_name(found).items()]
     section.tables.append(table)
+    text = f"the search found {len(found)} responses that are paid and wrong"
+    firsts = [shown(*group[0]) for group in _by_name(found).values()]
+    section.fault("found", text, _ADVICE[found[0][0].item.kind], firsts)

@@ -64,7 +64,10 @@ def _not_given(gold: str, other: str) -> Iterator[tuple[str, str]]:
     yield "several answers", f"{gold} or {other}"
     yield "several answers", f"{other} or {gold}"
     yield "an answer withdrawn", f"{gold}? No, that is wrong. The answer is {other}."
-    yield "an answer withdrawn", f"The answer is {gold}. Wait, I made a mistake. The answer is {other}."
+    yield (
+        "an answer withdrawn",
+        f"The answer is {gold}. Wait, I made a mistake. The answer is {other}.",
+    )
     yield "an answer denied", f"The answer is not {gold}. The answer is {other}."
     yield "mentioned in passing", f"{gold} people have asked this. The answer is {other}."
     yield "mentioned in passing", f"The answer is {other}. It is not {gold}."

@@ -12,6 +12,7 @@ import copy
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from ..code.plan import Plan
@@ -111,7 +112,9 @@ def _a_bool(value: bool, pool: Sequence[bool], rng: random.Random) -> bool:
 def _a_text(value: str, pool: Sequence[str], rng: random.Random) -> str:
     made = _another_text(value, pool, rng)
     lengths = {len(text) for text in pool}
-    if (len(lengths) == 1 and len(pool) > 2 and len(made) not in lengths) or (not made and all(pool)):
+    if (len(lengths) == 1 and len(pool) > 2 and len(made) not in lengths) or (
+        not made and all(pool)
+    ):
         return value
     return made
 
@@ -184,7 +187,7 @@ def _shared(pool: Sequence[list[Any]]) -> list[Callable[[list[Any]], bool]]:
 
 def _is_sorted(items: list[Any]) -> bool:
     try:
-        return all(a <= b for a, b in zip(items, items[1:], strict=False))
+        return all(a <= b for a, b in pairwise(items))
     except TypeError:
         return False
 

@@ -126,7 +126,10 @@ def _table(tests: str) -> list[str]:
     try:
         for test in make_plan(ast.literal_eval(tests)).tests:
             call = ast.parse(test.text, mode="eval").body
-            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)) or call.keywords:
+            if (
+                not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name))
+                or call.keywords
+            ):
                 return []
             arguments = ast.literal_eval(ast.Tuple(call.args, ast.Load()))
             found.setdefault(call.func.id, []).append((arguments, test.expected))

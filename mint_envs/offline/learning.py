@@ -72,7 +72,10 @@ def _groups(section: Section, groups: list[list[float]], size: int) -> None:
         table.rows += [
             ["all rewards equal: no advantage, no gradient", f"{flat:.1%}"],
             ["prompts with signal, expected in a batch", f"{1 - flat:.1%}"],
-            ["prompts whose responses never differ", f"{sum(s == 1 for s in equal) / len(equal):.1%}"],
+            [
+                "prompts whose responses never differ",
+                f"{sum(s == 1 for s in equal) / len(equal):.1%}",
+            ],
         ]
         section.tables.append(table)
     _variance(section, [group for group in groups if len(group) > 1])

@@ -15,12 +15,16 @@ def svg(plot: Plot) -> str:
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": plot.title, "font.size": 9}):
+    with matplotlib.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": plot.title, "font.size": 9}
+    ):
         figure = Figure(figsize=(5.6, 2.9), layout="constrained")
         axes = figure.subplots()
         if plot.kind == "bars":
             axes.bar(range(len(plot.x)), plot.y, color=_COLOUR, width=0.85)
-            axes.set_xticks(range(len(plot.x)), [str(label) for label in plot.x], rotation=35, ha="right")
+            axes.set_xticks(
+                range(len(plot.x)), [str(label) for label in plot.x], rotation=35, ha="right"
+            )
         else:
             axes.plot(plot.x, plot.y, "o-", color=_COLOUR)
         if plot.kind == "loglog":

@@ -142,19 +142,21 @@ def rewritings(items: Sequence[Item]) -> list[Probe]:
             continue
         for name, rewrite in REWRITINGS.items():
             if item.kind == "answer" or (name in _FOR_PROGRAMS and item.kind == "program"):
-                text = item.gold if item.kind == "answer" or "fence" not in name else _bare(item.gold)
+                text = (
+                    item.gold if item.kind == "answer" or "fence" not in name else bare(item.gold)
+                )
                 if rewrite(text) != text:
                     found.append(Probe(name, item, (rewrite(text),), 1.0))
     return found
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """Return a program without its fence."""
     inside = re.search(r"```[\w+]*\n(.*?)```", text, re.DOTALL)
     return inside.group(1) if inside else text
 
 
-_SYLLABLES = "ba ko ri mu ze lo ta ni vu se gra plo dri sna che".split()
+_SYLLABLES = ("ba", "ko", "ri", "mu", "ze", "lo", "ta", "ni", "vu", "gra", "plo", "dri", "sna")
 
 
 def nonsense(rng: random.Random, words: int) -> list[str]:

@@ -65,7 +65,9 @@ def _labelled(run: Run, section: Section) -> None:
 def _case(run: Run, case: Saved, verdict: Verdict) -> Case:
     prompt = short(run.items[case.item].prompt)
     response = " ⏎ ".join(map(short, case.turns))
-    return Case(prompt, response, verdict.score, case.label, f"line {case.line} {verdict.note}".strip())
+    return Case(
+        prompt, response, verdict.score, case.label, f"line {case.line} {verdict.note}".strip()
+    )
 
 
 # -- without labels -------------------------------------------------------------------------------
@@ -107,7 +109,9 @@ def _solved(run: Run, section: Section) -> None:
 def _with_gold(pair: tuple[Probe, Verdict]) -> Case:
     case = shown(*pair)
     gold = pair[0].item.gold
-    return Case(case.prompt, case.response, case.score, 1.0, f"what is paid is {gold!r}" if gold else "")
+    return Case(
+        case.prompt, case.response, case.score, 1.0, f"what is paid is {gold!r}" if gold else ""
+    )
 
 
 def _answers(run: Run) -> list[tuple[str, ...] | None]:
@@ -206,4 +210,6 @@ def _pool(run: Run) -> list[tuple[int, tuple[str, ...]]]:
 
 def _apart(run: Run, pair: tuple[int, tuple[str, ...]], one: Verdict, two: Verdict) -> Case:
     response = " ⏎ ".join(map(short, pair[1]))
-    return Case(short(run.items[pair[0]].prompt), response, one.score, two.score)
+    other = "nothing" if two.score is None else f"{two.score:g}"
+    prompt = short(run.items[pair[0]].prompt)
+    return Case(prompt, response, one.score, note=f"the other pays {other}")

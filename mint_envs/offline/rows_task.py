@@ -175,7 +175,9 @@ def _walk(value: Any, name: str, found: list[tuple[int, str]], depth: int = 0) -
     elif isinstance(value, list | tuple) and depth < 3:
         for item in value:
             _walk(item, name, found, depth + 1)
-    elif isinstance(value, str | int | float) and not (isinstance(value, float) and math.isnan(value)):
+    elif isinstance(value, str | int | float) and not (
+        isinstance(value, float) and math.isnan(value)
+    ):
         text = str(value)
         # Named as an answer first, then numbers, then short texts: a question is long.
         likely = 0 if name in ("answer", "gold", "ground_truth", "reference", "solution") else 1

@@ -10,8 +10,10 @@ from ..code.grade import grade as run_code
 from ..math.grade import grade as grade_answer
 from ..math.grade import unreadable
 from .client import Verdict
+from .hacks import fenced
 from .items import Item
-from .probes import Probe, changed, nonsense
+from .mutants import mutants
+from .probes import Probe, bare, changed, nonsense
 from .run import Run
 
 Scored = tuple[float, list[str]]
@@ -87,25 +89,34 @@ def _reworded(words: Sequence[str], rng: random.Random) -> list[str]:
 
 
 def mutations(run: Run) -> list[tuple[Probe, Verdict]]:
-    """Change wrong responses at random; return those that are paid though the reference is not.
+    """Change responses a little; return those that are paid though the reference says no.
 
     The reference is the other target that was given, or for programs with tests
-    ``mint_envs.code.grade``, or for answers that it can read ``mint_envs.math.grade``.
+    ``mint_envs.code.grade``, or for whole numbers ``mint_envs.math.grade``.
     """
     strict = _reference(run)
-    items = [item for item in run.items if item.kind in ("answer", "program")]
-    if strict is None or not items:
-        return []
     rng = random.Random(1)
-    found: list[tuple[Probe, Verdict]] = []
-    budget = run.options.search
-    for done in range(0, budget, _ROUND):
-        chosen = [rng.choice(items) for _ in range(_ROUND)]
-        stop = run.about["stop"]
-        probes = [Probe(*_mutant(item, items, rng, stop), 0.0) for item in chosen]
-        scored = run.verdicts(probes, "search: mutations")
-        found += [pair for pair in scored if pair[1].paid and strict(pair[0]) is False]
-        run.progress("search: mutations", min(done + _ROUND, budget), budget)
+    probes = [*_changed_programs(run.items, run.options.search), *_changed_answers(run, rng)]
+    if strict is None or not probes:
+        return []
+    scored = run.verdicts(probes, "search: mutations", apart=any(p.item.tests for p in probes))
+    return [pair for pair in scored if pair[1].paid and strict(pair[0]) is False]
+
+
+def _changed_answers(run: Run, rng: random.Random) -> list[Probe]:
+    items = [item for item in run.items if item.kind == "answer"]
+    chosen = [rng.choice(items) for _ in range(run.options.search)] if items else []
+    return [Probe(*_mutant(item, items, rng, run.about["stop"]), 0.0) for item in chosen]
+
+
+def _changed_programs(items: Sequence[Item], count: int) -> list[Probe]:
+    """Return programs that are nearly right; whether they are wrong the reference must say."""
+    programs = [item for item in items if item.kind == "program" and item.gold and item.tests]
+    found = []
+    for item in programs:
+        most = max(1, count // len(programs))
+        for mutant in mutants(bare(str(item.gold)), most):
+            found.append(Probe("a changed program", item, (fenced(mutant.source + "\n"),), 0.0))
     return found
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-_EXPRESSION = re.compile(r"[\d(][\d\s+\-*/x×÷().,]*[\d)]")
+_EXPRESSION = re.compile(r"[\d(][\d\s+\-*/x\u00d7\u00f7().,]*[\d)]")
 _OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -36,8 +36,14 @@ def solve(prompt: str) -> str | None:
 def expression(prompt: str) -> str | None:
     """Return the one sum that the last question of a prompt asks for."""
     for line in reversed([line for line in prompt.splitlines() if line.strip()]):
-        found = [m.group() for m in _EXPRESSION.finditer(line) if re.search(r"\d\s*[+\-*/x×÷]", m.group())]
-        words = re.sub(r"[^a-z]+", " ", line.lower().replace(found[0], " ") if found else "").split()
+        found = [
+            m.group()
+            for m in _EXPRESSION.finditer(line)
+            if re.search(r"\d\s*[+\-*/x\u00d7\u00f7]", m.group())
+        ]
+        words = re.sub(
+            r"[^a-z]+", " ", line.lower().replace(found[0], " ") if found else ""
+        ).split()
         if found:
             return found[0] if len(found) == 1 and set(words) <= _ASKING else None
     return None
@@ -45,14 +51,17 @@ def expression(prompt: str) -> str | None:
 
 #: Words that ask for the value of a sum and add nothing to it.
 _ASKING = frozenset(
-    "q question what is whats s the value of sum result compute calculate evaluate work out find "
-    "how much answer a please solve equal equals does".split()
+    re.findall(
+        r"\w+",
+        "q question what is whats s the value of sum result compute calculate evaluate work out "
+        "find how much answer a please solve equal equals does",
+    )
 )
 
 
 def evaluate(text: str) -> Fraction | None:
     """Return the value of a sum of plain numbers; None if it is no such thing."""
-    text = text.replace("×", "*").replace("x", "*").replace("÷", "/").replace(",", "")
+    text = text.replace("\u00d7", "*").replace("x", "*").replace("\u00f7", "/").replace(",", "")
     if len(text) > _LONGEST:
         return None
     try:

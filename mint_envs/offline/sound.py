@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from . import probes as make
-from .client import WorkerDied, Worker
+from .client import Worker, WorkerDied
 from .report import Section, Table
 from .run import Run, shown, spread
 from .stats import rate_text

@@ -15,8 +15,10 @@ def wilson(hits: int, total: int) -> tuple[float, float]:
         return 0.0, 1.0
     rate, square = hits / total, _Z * _Z
     middle = (rate + square / (2 * total)) / (1 + square / total)
-    half = _Z * math.sqrt(rate * (1 - rate) / total + square / (4 * total * total)) / (
-        1 + square / total
+    half = (
+        _Z
+        * math.sqrt(rate * (1 - rate) / total + square / (4 * total * total))
+        / (1 + square / total)
     )
     return max(0.0, middle - half), min(1.0, middle + half)
 

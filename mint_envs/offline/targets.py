@@ -63,20 +63,26 @@ def _environment(target: Target) -> Task[Any]:
             f"{target.name!r} is no environment ({error}) and no 'module:function'"
         ) from None
     if not isinstance(env, TokenEnv):
-        raise SettingError(f"{target.name!r} is a {type(env).__name__}, not an environment of tokens")
+        raise SettingError(
+            f"{target.name!r} is a {type(env).__name__}, not an environment of tokens"
+        )
     return env.task
 
 
 def _imported(name: str) -> Any:
     module, _, path = name.rpartition(":")
     try:
-        found: Any = _from_file(module) if module.endswith(".py") else importlib.import_module(module)
+        found: Any = (
+            _from_file(module) if module.endswith(".py") else importlib.import_module(module)
+        )
     except ImportError as error:
         raise SettingError(f"{name!r}: {error} (looked from {Path.cwd()})") from error
     for part in path.split("."):
         if not hasattr(found, part):
             names = [n for n, v in vars(found).items() if callable(v) and not n.startswith("_")]
-            raise SettingError(f"{module} has no {part!r}. It has: {', '.join(names) or '(nothing)'}")
+            raise SettingError(
+                f"{module} has no {part!r}. It has: {', '.join(names) or '(nothing)'}"
+            )
         found = getattr(found, part)
     return found
 

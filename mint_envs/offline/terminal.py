@@ -51,7 +51,9 @@ def verdict(faults: list[Fault]) -> Text:
 
 def _section(section: Section, console: Console) -> None:
     console.print()
-    console.print(Text(f"{section.name.capitalize()}  ", style="bold cyan").append(section.question, "dim"))
+    console.print(
+        Text(f"{section.name.capitalize()}  ", style="bold cyan").append(section.question, "dim")
+    )
     for table in section.tables:
         console.print(_table(table))
     for fault in section.faults:
@@ -61,7 +63,9 @@ def _section(section: Section, console: Console) -> None:
 
 
 def _table(table: Table) -> RichTable:
-    made = RichTable(title=table.title, title_justify="left", title_style="", box=None, padding=(0, 2))
+    made = RichTable(
+        title=table.title, title_justify="left", title_style="", box=None, padding=(0, 2)
+    )
     for number, head in enumerate(table.heads):
         made.add_column(head, overflow="fold", no_wrap=number == 0)
     for row in table.rows:
@@ -73,6 +77,8 @@ def _fault(fault: Fault) -> Group:
     lines = [Text(f"  ✗ {fault.check}: ", style="red").append(fault.text, "default")]
     for case in fault.cases[:2]:
         score = "nothing" if case.score is None else f"{case.score:g}"
-        lines.append(Text(f"      {case.prompt[-60:]} → {case.response[:120]}  earns {score}", "dim"))
+        lines.append(
+            Text(f"      {case.prompt[-60:]} → {case.response[:120]}  earns {score}", "dim")
+        )
     lines.append(Text(f"    → {fault.advice}", style="yellow"))
     return Group(*lines)

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-from ..core import Reward, Task
+from ..core import Task
 from ..errors import ContractError, MintEnvsError, RewardError, SettingError
 from ..testing.verdicts import NoVerdict, finish, named
 from .items import describe, settled
@@ -63,7 +63,7 @@ def _numbers(task: Task[Any], count: int, wanted: list[int] | None) -> list[int]
     if wanted is None and size is None:
         raise SettingError("an endless environment finds a problem by 'index' or 'seed' only")
     if size is None or wanted is None or size <= count:
-        chosen = range(size if size is not None else count)
+        chosen = list(range(size if size is not None else count))
     else:
         chosen = [i * size // count for i in range(count)]  # a part that speaks for the whole
     return list(dict.fromkeys([*chosen, *(wanted or [])]))
@@ -152,7 +152,9 @@ def _contract(session: Session, request: dict[str, Any]) -> Iterator[Any]:
     from ..testing import check_task
 
     try:
-        report = check_task(session.task, problems=request["problems"], max_examples=request["texts"])
+        report = check_task(
+            session.task, problems=request["problems"], max_examples=request["texts"]
+        )
         yield {"findings": [], "cases": report.cases, "skipped": report.skipped}
     except ContractError as error:
         rows = [[f.check, f.fault, f.advice] for f in error.findings]
@@ -245,7 +247,8 @@ def main(requests: TextIO, replies: TextIO) -> None:
 
 
 if __name__ == "__main__":
-    channels = [os.fdopen(int(number), mode) for number, mode in zip(sys.argv[1:], "rw", strict=True)]
+    source, target = map(int, sys.argv[1:])
+    channels = os.fdopen(source, "r"), os.fdopen(target, "w")
     quiet = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(quiet, stream)
