@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ class Twin:
 def twins(texts: Sequence[str], others: Sequence[str] | None = None) -> list[Twin]:
     """Return the repeats in ``texts``, or with ``others`` what of ``texts`` occurs there.
 
-    Case, spaces and punctuation aside; near ones share 80 % of their word triples and every
+    Case and spaces aside; near ones share 80 % of their triples of words and signs, and every
     number, since the same question about other numbers is another question. A later problem is
     named once, with the first that it repeats.
     """
@@ -47,10 +48,9 @@ def twins(texts: Sequence[str], others: Sequence[str] | None = None) -> list[Twi
 
 def _likeness(one: list[str], two: list[str]) -> float:
     """Return 1.0 for the same words, else the Jaccard likeness below 1; 0 if numbers differ."""
-    a, b = ([w for w in words if w[0].isalnum()] for words in (one, two))
-    if a == b:
+    if one == two:
         return 1.0
-    if sorted(filter(str.isdigit, a)) != sorted(filter(str.isdigit, b)):
+    if sorted(filter(str.isdigit, one)) != sorted(filter(str.isdigit, two)):
         return 0.0
     left, right = _shingles(one), _shingles(two)
     return min(0.999, len(left & right) / max(1, len(left | right)))
@@ -64,7 +64,7 @@ def _candidates(words: Sequence[list[str]]) -> set[tuple[int, int]]:
     """Return the pairs (earlier, later) that may be alike: by the same words, or by MinHash."""
     buckets: dict[object, list[int]] = defaultdict(list)
     for number, one in enumerate(words):
-        buckets[" ".join(w for w in one if w[0].isalnum())].append(number)
+        buckets[" ".join(one)].append(number)
     rng = np.random.default_rng(0)
     factors = rng.integers(1, 1 << 31, (2, _HASHES), dtype=np.uint64)
     for number, one in enumerate(words):
@@ -82,8 +82,6 @@ def _pairs(bucket: Sequence[int]) -> Iterable[tuple[int, int]]:
 def _signature(
     shingles: set[tuple[str, ...]], factors: npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.uint64]:
-    import zlib
-
     codes = np.array([zlib.crc32(" ".join(s).encode()) for s in shingles], dtype=np.uint64)
     mixed = (codes[:, None] * factors[0] + factors[1]) % np.uint64((1 << 61) - 1)
     least: npt.NDArray[np.uint64] = mixed.min(axis=0)

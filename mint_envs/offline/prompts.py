@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_ARROW = re.compile(r"(?:==>|=>|==|->|➞|→|returns|should return|=)")
+_ARROW = re.compile(r"(?:==>|=>|==|->|➞|→|returns|should return)")
 
 
 def examples_in(prompt: str, entry: str) -> list[tuple[str, Any]]:
@@ -23,9 +23,12 @@ def examples_in(prompt: str, entry: str) -> list[tuple[str, Any]]:
         following = lines[number + 1] if number + 1 < len(lines) else ""
         for call, text in _pairs(line.strip(), following.strip(), entry):
             try:
-                found.setdefault(ast.unparse(ast.parse(call, mode="eval")), ast.literal_eval(text))
+                value = ast.literal_eval(text)
             except (SyntaxError, ValueError, TypeError, MemoryError):
                 continue
+            # ("a") may be meant as a tuple of one: it says nothing for certain.
+            if not text.startswith("(") or isinstance(value, tuple):
+                found.setdefault(ast.unparse(ast.parse(call, mode="eval")), value)
     return list(found.items())
 
 
