@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mint_envs.cli import main
@@ -52,7 +52,7 @@ ROWS = [
     code("Write `pick(n)`.", [["pick(3)", True]],
          "import random\ndef pick(n):\n    return random.random() < 0.5\n"),
     code("Write `slow(n)`, the sum below n.", [["slow(3)", 3]],
-         "def slow(n):\n    t = 0\n    for i in range(30000000):\n        t += 1\n"
+         "import time\ndef slow(n):\n    while time.process_time() < 0.7:\n        pass\n"
          "    return sum(range(n))\n"),
     code("Write `nothing(x)`.", [["nothing(1)", 1]], ""),
     code("Write `clamp(x, low, high)`, which keeps x from low to high.", STRONG, CLAMP),
@@ -67,7 +67,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> str:
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> list[Audited]:
     path = written(tmp_path_factory.mktemp("audit") / "code.jsonl", ROWS)
-    return audit(path, AuditOptions(code=CodeSettings(sandbox_timeout_s=2.0)))
+    return audit(path, AuditOptions(code=CodeSettings(sandbox_timeout_s=1.0)))
 
 
 def test_each_fault_of_code_is_found(found: list[Audited]) -> None:
@@ -229,6 +229,7 @@ def test_new_inputs_keep_what_the_tests_share(rows: list[tuple[list[int], int]],
         assert call.text not in {Call("f", row).text for row in rows}
 
 
+@settings(max_examples=30)
 @given(st.lists(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner)),
        min_size=1, max_size=4))  # fmt: skip

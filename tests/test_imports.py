@@ -37,10 +37,12 @@ ROOMS: dict[str, set[str]] = {
     **{family: {*CORE, "datasets", family} for family in FAMILIES},
 }
 #: Rooms that stand on top, and may import all of mint_envs.
-TOP = {"testing", "interop", "cli", "commands", "__init__", "__main__"}
+TOP = {"testing", "offline", "interop", "cli", "commands", "__init__", "__main__"}
 
 #: Foreign packages, and the rooms that may import them; elsewhere inside functions only, or never.
-GYMNASIUM = {"env", "vector", "spaces", "registration", "testing", "cli", "__init__", "interop"}
+GYMNASIUM = {
+    "env", "vector", "spaces", "registration", "testing", "offline", "cli", "__init__", "interop",
+}  # fmt: skip
 LAZY = {"torch", "transformers", "mint", "tinker", "datasets", "huggingface_hub", "pyarrow"}
 NEVER = {"trainers", "benchmarks", "tests"}
 

@@ -7,12 +7,10 @@ import sys
 import click
 from rich.console import Console
 
-from ..env import TokenEnv
-from ..errors import SettingError
 from ..offline.scoring import score_file
 from ..offline.settings import read_settings
+from ..offline.targets import Target, load
 from ..offline.terminal import progress_bar
-from ..registration import make
 
 
 @click.command("score")
@@ -40,16 +38,9 @@ def command(
       mint-envs score mint/Math-v0 responses.jsonl -o rewards.jsonl
       mint-envs score mint/Code-v0 rows.parquet -o rewards.jsonl --set partial_credit=true
     """
-    import gymnasium as gym
-
-    try:
-        core = make(env, **read_settings(pairs)).unwrapped
-    except gym.error.Error as error:
-        raise SettingError(f"{env!r}: {error}") from None
-    if not isinstance(core, TokenEnv):
-        raise SettingError(f"{env!r} is a {type(core).__name__}, not an environment of tokens")
+    task = load(Target(env, read_settings(pairs)))
     with progress_bar(Console(stderr=True)) as tell:
-        tally = score_file(core.task, source, out, tell)
+        tally = score_file(task, source, out, tell)
     words = [f"{tally.rows} rows scored"]
     words += [f"{tally.earlier} were there already"] if tally.earlier else []
     words += [f"{tally.unmeasured} responses not measured"] if tally.unmeasured else []

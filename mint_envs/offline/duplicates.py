@@ -7,6 +7,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import numpy.typing as npt
 _WORD = re.compile(r"\w+|[^\w\s]")
 _SHINGLE = 3  # words
 _HASHES, _ROWS = 96, 3  # bands of three: pairs above 0.8 are found with near certainty
+_CROWD = 30  # members of a bucket
 _NEAR = 0.8  # Jaccard of the shingles
 
 
@@ -66,7 +68,7 @@ def _candidates(words: Sequence[list[str]]) -> set[tuple[int, int]]:
     for number, one in enumerate(words):
         buckets[" ".join(one)].append(number)
     rng = np.random.default_rng(0)
-    factors = rng.integers(1, 1 << 31, (2, _HASHES), dtype=np.uint64)
+    factors = rng.integers(1, 1 << 64, (2, _HASHES), dtype=np.uint64) | np.uint64(1)
     for number, one in enumerate(words):
         signature = _signature(_shingles(one), factors)
         for band in range(0, _HASHES, _ROWS):
@@ -75,14 +77,16 @@ def _candidates(words: Sequence[list[str]]) -> set[tuple[int, int]]:
 
 
 def _pairs(bucket: Sequence[int]) -> Iterable[tuple[int, int]]:
-    """Pair every member with the first: repeats are named with the first of them."""
-    return ((bucket[0], later) for later in bucket[1:] if later != bucket[0])
+    """Pair all members of a bucket; in a crowd, where all are alike, each with the first only."""
+    if len(bucket) <= _CROWD:
+        return combinations(bucket, 2)
+    return ((bucket[0], later) for later in bucket[1:])
 
 
 def _signature(
     shingles: set[tuple[str, ...]], factors: npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.uint64]:
     codes = np.array([zlib.crc32(" ".join(s).encode()) for s in shingles], dtype=np.uint64)
-    mixed = (codes[:, None] * factors[0] + factors[1]) % np.uint64((1 << 61) - 1)
+    mixed = codes[:, None] * factors[0] + factors[1]  # modulo 2**64
     least: npt.NDArray[np.uint64] = mixed.min(axis=0)
     return least

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _ARROW = re.compile(r"(?:==>|=>|==|->|➞|→|returns|should return)")
+_BRACKETS = 50  # closing ones that are tried as the end of a call
 
 
 def examples_in(prompt: str, entry: str) -> list[tuple[str, Any]]:
@@ -36,8 +37,8 @@ def _pairs(line: str, following: str, entry: str) -> Iterator[tuple[str, str]]:
     start = line.find(f"{entry}(")
     if start < 0 or line[max(0, start - 4) : start].endswith("def "):
         return
-    end = _closing(line, start + len(entry))
-    if end < 0 or not _plain(line[start:end]):
+    end = _end_of_call(line, start)
+    if end < 0:
         return
     call, rest = line[start:end], line[end:].strip()
     if line.startswith(">>>") and not rest:
@@ -47,14 +48,10 @@ def _pairs(line: str, following: str, entry: str) -> Iterator[tuple[str, str]]:
         yield call, rest[mark.end() :].strip().rstrip(".,;")
 
 
-def _closing(line: str, start: int) -> int:
-    """Return the place after the bracket that closes the one at ``start``; -1 if none does."""
-    depth = 0
-    for place in range(start, len(line)):
-        depth += (line[place] in "([{") - (line[place] in ")]}")
-        if not depth:
-            return place + 1
-    return -1
+def _end_of_call(line: str, start: int) -> int:
+    """Return the place after a call with plain arguments that begins at ``start``; -1 if none."""
+    places = [place + 1 for place in range(start, len(line)) if line[place] == ")"]
+    return next((end for end in places[:_BRACKETS] if _plain(line[start:end])), -1)
 
 
 def _plain(call: str) -> bool:
