@@ -26,6 +26,7 @@ from .report import short
 
 _AGAIN = 3  # runs of the reference
 _LEAST_S = 0.5  # CPU time of a mutant, at the least
+_PATIENCE = 5  # times the reference's
 _FLOAT_ROOM = 1e-9  # relative: below it two floats are the same result, added up otherwise
 
 
@@ -71,8 +72,8 @@ def audit_row(
     seconds = _reference(problem, audited, settings, sandbox)
     if seconds is not None and "near the time limit" not in audited.kinds:
         _contradictions(problem, audited, settings, sandbox)
-        # A mutant that takes twenty times as long as the reference fails: it may never end.
-        limit = min(settings.sandbox_timeout_s, max(_LEAST_S, 20 * seconds))
+        # A mutant that takes five times as long as the reference fails: it may never end.
+        limit = min(settings.sandbox_timeout_s, max(_LEAST_S, _PATIENCE * seconds))
         _mutants(problem, audited, replace(settings, sandbox_timeout_s=limit), sandbox)
     return audited
 
@@ -195,12 +196,14 @@ def _differences(
     A call on which the reference itself fails is none that the problem allows.
     """
     texts = tuple(call.text for call in calls)
-    limits = Limits(settings.sandbox_timeout_s)
 
-    def job(program: str) -> Job:
+    def job(program: str, seconds: float) -> Job:
+        limits = Limits(seconds)
         return Job(f"{problem.plan.preamble}\n{program}", "values", texts, limits=limits)
 
-    wanted, *others = sandbox.run_jobs([job(problem.reference), *(job(m.source) for m in passing)])
+    (wanted,) = sandbox.run_jobs([job(problem.reference, _PATIENCE * settings.sandbox_timeout_s)])
+    limit = max(settings.sandbox_timeout_s, _PATIENCE * wanted.cpu_s)
+    others = sandbox.run_jobs([job(mutant.source, limit) for mutant in passing])
     return [_difference(texts, wanted, other) for other in others]
 
 
