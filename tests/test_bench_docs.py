@@ -14,11 +14,24 @@ DOC = Path(__file__).parents[1] / "docs" / "offline.md"
 BLOCK = re.compile(r"^```(python file=(\S+)|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
+def commands(folder: Path) -> Path:
+    """Return a folder with the commands of a reader's shell, for this Python and this code."""
+    scripts = folder / "bin"
+    scripts.mkdir()
+    for name, more in [
+        ("python", ""),
+        ("mint-envs", '-c "from mint_envs.cli import main; main()"'),
+    ]:
+        (scripts / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {more} "$@"\n')
+        (scripts / name).chmod(0o755)
+    return scripts
+
+
 @pytest.mark.slow
 def test_the_blocks_run(tmp_path: Path) -> None:
     blocks = BLOCK.findall(DOC.read_text(encoding="utf-8"))
     assert len(blocks) >= 9
-    scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    scripts = f"{commands(tmp_path)}{os.pathsep}{os.environ['PATH']}"
     for kind, name, text in blocks:
         if kind != "bash":
             (tmp_path / name).write_text(text, encoding="utf-8")

@@ -194,7 +194,8 @@ def report_of(dataset: str, found: Sequence[Audited], command: str = "") -> Repo
             text = f"{len({one.row for one, _ in hit})} of {len(found)} problems: {KINDS[kind][1]}"
             advice = "Drop them with drop=FILE" if KINDS[kind][0] else "Look at them"
             section.fault(kind, text, advice, cases)
-            section.faults[-1].cases = cases
+            section.faults[-1].cases = cases  # all of them: each is a problem to look at
+            section.faults[-1].heads = ("problem", "what was found")
     return Report(dataset, command, {"problems": len(found)}, [section])
 
 

@@ -114,21 +114,26 @@ def _cell(text: str) -> str:
 
 
 def _fault(fault: Fault) -> str:
-    cases = ""
-    if fault.cases:
-        rows = "".join(map(_case, fault.cases))
-        cases = (
-            f"<details open><summary>cases</summary><div class='wide'><table><thead><tr>"
-            f"<th>prompt</th><th>response</th><th>earns</th><th>must</th><th></th></tr></thead>{rows}"
-            "</table></div></details>"
-        )
     return (
         f'<div class="fault"><p><b>{escape(fault.check)}</b>: {escape(fault.text)}</p>'
-        f'<p class="advice">{escape(fault.advice)}.</p>{cases}</div>'
+        f'<p class="advice">{escape(fault.advice)}.</p>{_cases(fault)}</div>'
     )
 
 
-def _case(case: Case) -> str:
-    cells = [f"<td><code>{escape(text)}</code></td>" for text in (case.prompt, case.response)]
-    cells += [_cell("none" if v is None else f"{v:g}") for v in (case.score, case.wanted)]
-    return f"<tr>{''.join(cells)}{_cell(case.note)}</tr>"
+def _cases(fault: Fault) -> str:
+    """Return the cases as a table, without columns that are empty in all of them."""
+    if not fault.cases:
+        return ""
+    rows = [_case(case) for case in fault.cases]
+    heads = [*fault.heads, "earns", "must earn", ""]
+    kept = [i for i in range(len(heads)) if i < 2 or any(row[i] for row in rows)]
+    head = "".join(f"<th>{heads[i]}</th>" for i in kept)
+    body = "".join("<tr>" + "".join(f"<td>{row[i]}</td>" for i in kept) + "</tr>" for row in rows)
+    table = f"<table><thead><tr>{head}</tr></thead>{body}</table>"
+    return f'<details open><summary>cases</summary><div class="wide">{table}</div></details>'
+
+
+def _case(case: Case) -> list[str]:
+    texts = [f"<code>{escape(text)}</code>" for text in (case.prompt, case.response)]
+    marks = ["" if value is None else f"{value:g}" for value in (case.score, case.wanted)]
+    return [*texts, *marks, escape(case.note)]

@@ -30,12 +30,14 @@ class Fault:
         text: what is wrong, with numbers.
         advice: what to do about it.
         cases: responses that show it.
+        heads: what the first two columns of the cases hold.
     """
 
     check: str
     text: str
     advice: str
     cases: list[Case] = field(default_factory=list)
+    heads: tuple[str, str] = ("prompt", "response")
 
 
 @dataclass

@@ -10,8 +10,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from .report import Fault, Report, Section, Table
+from .report import Fault, Report, Section, Table, short
 from .run import Progress as Tell
+
+_CASES = 2  # cases of a fault that are shown; the JSON and the page have more
 
 
 @contextmanager
@@ -75,10 +77,8 @@ def _table(table: Table) -> RichTable:
 
 def _fault(fault: Fault) -> Group:
     lines = [Text(f"  ✗ {fault.check}: ", style="red").append(fault.text, "default")]
-    for case in fault.cases[:2]:
-        score = "nothing" if case.score is None else f"{case.score:g}"
-        lines.append(
-            Text(f"      {case.prompt[-60:]} → {case.response[:120]}  earns {score}", "dim")
-        )
+    for case in fault.cases[:_CASES]:
+        earns = "" if case.score is None else f"  earns {case.score:g}"
+        lines.append(Text(f"      {short(case.prompt, 70)} → {case.response}{earns}", "dim"))
     lines.append(Text(f"    → {fault.advice}", style="yellow"))
     return Group(*lines)
