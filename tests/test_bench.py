@@ -78,6 +78,7 @@ def test_the_first_integer_verifier() -> None:
     assert report.numbers["hacks"] >= 4
 
 
+@pytest.mark.slow
 def test_exec_in_the_process_of_the_reward() -> None:
     report = run("ExecCode")
     assert {"in-process exec", "response: died", "response: hung", "response: error"} <= checks(
@@ -100,6 +101,7 @@ def test_a_chat_score_that_nonsense_satisfies(tmp_path: Path) -> None:
 # -- nothing where nothing is --------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["mint/Math-v0", "mint/Code-v0", "mint/Chat-v0", "mint/ToolUse-v0"])
 def test_our_environments_have_none(id: str) -> None:
     report = bench(id, Options(**{**QUICK, "problems": 4, "texts": 10, "timeout_s": 30.0}))
@@ -107,6 +109,7 @@ def test_our_environments_have_none(id: str) -> None:
     assert report.numbers["repeatable"] == 1.0
 
 
+@pytest.mark.slow
 def test_our_grader_as_a_function_has_none(sums: str) -> None:
     report = bench("mint_envs.math:grade", Options(**QUICK, data=sums))
     assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
