@@ -13,7 +13,10 @@ from .errors import MintEnvsError
 COMMANDS = {
     "show": "Look at rollouts: in a browser in the terminal, or on one page.",
     "serve": "Serve environments and graders over HTTP.",
+    "audit": "Audit a data set: do its tests and answers tell right from wrong?",
+    "bench": "Benchmark a reward: right, sound, useful for learning, fast, hackable?",
     "doctor": "Say which sandbox this machine has, and prove it by attacks.",
+    "score": "Score saved responses with an environment.",
 }
 
 

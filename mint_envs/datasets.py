@@ -36,13 +36,28 @@ class DatasetTask(Task[Problem]):
     ``split="test"``; the others are ``"train"``, the default; ``"all"`` is both.
     """
 
-    def __init__(self, rows: Sequence[Problem] | None, split: str | None = None) -> None:
-        """Take the rows, split already; None: problems are drawn, and split here."""
+    def __init__(
+        self, rows: Sequence[Problem] | None, split: str | None = None, drop: str | None = None
+    ) -> None:
+        """Take the rows, split already, less those that ``drop`` names; None: they are drawn.
+
+        Raises:
+            DatasetError: ``drop`` is no list of ``mint-envs audit``, or names none of the rows.
+        """
         require(
             rows is not None or split in (None, "train", "test", "all"),
             f"split={split!r}: 'train', 'test' or 'all'",
         )
+        require(drop is None or rows is not None, f"drop={drop!r} needs dataset=...")
         self.rows, self._split = rows, split
+        if drop is not None and rows is not None:
+            self.rows = without(rows, list(map(self.problem_id, rows)), drop)
+
+    def problem_id(self, problem: Problem) -> str:
+        """Of a row: a digest of what it asks, which is the same in every style of prompt."""
+        if self.rows is None:
+            return super().problem_id(problem)
+        return row_id(self.key(problem))
 
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> Problem:
@@ -100,10 +115,7 @@ def load_rows(source: str, split: str | None = None, *, cut_last_line: bool = Fa
         raise DatasetError(f"dataset={source!r} does not exist (looked from {Path.cwd()})")
     if split not in (None, "all", "train", "test"):
         raise DatasetError(f"split={split!r} of a file must be 'train', 'test' or 'all'")
-    if source.endswith(".parquet"):
-        rows = _parquet_rows(path)
-    else:
-        rows = list(_json_rows(path, cut_last_line))
+    rows = [row for _, row in numbered_rows(path, cut_last_line)]
     if not rows:
         raise DatasetError(f"dataset={source!r} is empty: it must hold at least one row")
     return rows if split in (None, "all") else _side(rows, split, source)
@@ -120,6 +132,45 @@ def _side(rows: list[Row], split: str | None, source: str) -> list[Row]:
         raise DatasetError(
             f"dataset={source!r} has {len(rows)} rows, too few for a split={split!r} of its own"
         )
+    return kept
+
+
+def numbered_rows(path: Path, cut_last_line: bool = False) -> Iterator[tuple[int, Row]]:
+    """Yield (line number, row) of a .jsonl, .jsonl.gz, .json or .parquet file.
+
+    ``cut_last_line`` leaves out a last line without an end, as a killed writer leaves it.
+
+    Raises:
+        DatasetError: it cannot be read, or a row is broken (named by line).
+    """
+    if path.name.endswith(".parquet"):
+        return iter(enumerate(_parquet_rows(path), 1))
+    return _json_rows(path, cut_last_line)
+
+
+def row_id(key: str) -> str:
+    """Return the stable name of the problem that asks ``key``."""
+    return hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def without(rows: Sequence[Problem], ids: Sequence[str], drop: str) -> list[Problem]:
+    """Return ``rows`` less those that the file ``drop`` names by their ids.
+
+    A line of it is ``{"problem_id": ...}``; with ``"keep": n`` the first n of that id stay.
+    """
+    keep: dict[str, int] = {}
+    for number, row in numbered_rows(Path(drop)):
+        name = str(field(row, ["problem_id"], drop, number))
+        keep[name] = min(keep.get(name, 1 << 30), int(row.get("keep") or 0))
+    if keep and not keep.keys() & set(ids):
+        raise DatasetError(f"drop={drop!r} names {len(keep)} problems, and none is in the data set")
+    kept = []
+    for problem, name in zip(rows, ids, strict=True):
+        keep[name] = keep.get(name, len(rows)) - 1
+        if keep[name] >= 0:
+            kept.append(problem)
+    if not kept:
+        raise DatasetError(f"drop={drop!r} leaves no problem of {len(rows)}")
     return kept
 
 
@@ -147,18 +198,18 @@ def field(row: Row, names: Sequence[str], source: str, number: int) -> Any:
     )
 
 
-def _json_rows(path: Path, cut_last_line: bool) -> Iterator[Row]:
+def _json_rows(path: Path, cut_last_line: bool) -> Iterator[tuple[int, Row]]:
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rb") as file:
             if path.suffix == ".json":
-                yield from _checked(json.loads(file.read().decode("utf-8-sig")), path)
+                yield from enumerate(_checked(json.loads(file.read().decode("utf-8-sig")), path), 1)
                 return
             for number, line in enumerate(file, 1):
                 if cut_last_line and not line.endswith(b"\n"):
                     return
                 if line.strip():
-                    yield _parse(line, path, number)
+                    yield number, _parse(line, path, number)
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         if isinstance(error, DatasetError):
             raise

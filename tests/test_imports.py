@@ -41,23 +41,28 @@ ROOMS: dict[str, set[str]] = {
     **{family: {*CORE, "datasets", family} for family in FAMILIES},
 }
 #: Rooms that stand on top, and may import all of mint_envs.
-TOP = {"testing", "interop", "cli", "commands", "serve", "client", "show", "__init__", "__main__"}
+TOP = {
+    "testing",
+    "interop",
+    "cli",
+    "commands",
+    "serve",
+    "client",
+    "show",
+    "offline",
+    "__init__",
+    "__main__",
+}
 
 #: Foreign packages, and the rooms that may import them; elsewhere inside functions only, or never.
 GYMNASIUM = {
     "env", "vector", "spaces", "registration", "testing", "cli", "__init__", "interop", "serve",
+    "offline",
 }  # fmt: skip
 LAZY = {
-    "torch",
-    "transformers",
-    "mint",
-    "tinker",
-    "datasets",
-    "huggingface_hub",
-    "pyarrow",
-    "mcp",
+    "torch", "transformers", "mint", "tinker", "datasets", "huggingface_hub", "pyarrow", "mcp",
     "ray",
-}
+}  # fmt: skip
 #: The tool that runs programs is the one place where a family uses another's room, when called.
 EXCEPTIONS = {("python.py", "mint_envs.code.sandbox")}
 NEVER = {"trainers", "benchmarks", "tests"}

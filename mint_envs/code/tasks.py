@@ -65,6 +65,9 @@ class CodeTask(DatasetTask[CodeProblem]):
         split: Annotated[
             str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
         ] = None,
+        drop: Annotated[
+            str | None, "file of problems to leave out, as `mint-envs audit` writes"
+        ] = None,
     ) -> None:
         require(level in (*LEVELS, "all"), f"level={level!r}: {', '.join(LEVELS)} or all")
         require(style in ("completion", "chat"), f"style={style!r}: 'completion' or 'chat'")
@@ -78,7 +81,7 @@ class CodeTask(DatasetTask[CodeProblem]):
         )
         self._level, self._style, self._shots = level, style, shots
         self._sandbox = sandbox
-        super().__init__(None if dataset is None else load_problems(dataset, split), split)
+        super().__init__(None if dataset is None else load_problems(dataset, split), split, drop)
         require(
             dataset is not None or self._settings.language == "python",
             f"language={language!r} needs dataset=...: the generated problems are Python's",

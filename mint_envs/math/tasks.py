@@ -50,6 +50,9 @@ class MathTask(DatasetTask[MathProblem]):
         split: Annotated[
             str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
         ] = None,
+        drop: Annotated[
+            str | None, "file of problems to leave out, as `mint-envs audit` writes"
+        ] = None,
         question_field: Annotated[str | None, "field of a row that holds the question"] = None,
         answer_field: Annotated[str | None, "field of a row that holds the answer"] = None,
         strict: Annotated[
@@ -73,7 +76,7 @@ class MathTask(DatasetTask[MathProblem]):
         rows = None
         if dataset is not None:
             rows = load_problems(dataset, split, question_field, answer_field)
-        super().__init__(rows, split)
+        super().__init__(rows, split, drop)
 
     @property
     def stop(self) -> Sequence[str]:  # type: ignore[override]

@@ -1,0 +1,84 @@
+"""``mint-envs audit``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from ..offline.audit import AuditOptions, audit, drop_lines, report_of
+from ..offline.audit_code import CodeSettings
+from ..offline.files import write_whole
+from ..offline.page import page
+from ..offline.terminal import progress_bar, show
+
+_FILE = click.Path(dir_okay=False)
+
+
+@click.command("audit")
+@click.argument("dataset")
+@click.option("--split", help="Of the data set: train, test or all.")
+@click.option("--test", help="A test set that must not share problems with DATASET.")
+@click.option(
+    "--kind", default="auto", type=click.Choice(["auto", "code", "math"]), show_default=True
+)
+@click.option(
+    "-o", "--out", type=_FILE, help="Append the result of each problem; makes it resumable."
+)
+@click.option("--drop", type=_FILE, help="Write the problems to drop, for the setting drop=.")
+@click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
+@click.option("--html", "html_file", type=_FILE, help="Write the report as one page.")
+@click.option("--mutants", default=60, show_default=True, help="Wrong programs for each problem.")
+@click.option("--inputs", default=60, show_default=True, help="Inputs that tell programs apart.")
+@click.option(
+    "--killed",
+    default=0.9,
+    show_default=True,
+    help="Share of wrong programs that the tests must catch, or they are weak.",
+)
+@click.option("--max-tests", default=10, show_default=True, help="Tests of a problem that are run.")
+@click.option("--timeout", default=5.0, show_default=True, help="CPU seconds of one run.")
+@click.option("--limit", default=0, help="Audit this many problems only.")
+@click.option("--max-drop-rate", type=float, metavar="X",
+              help="End with 1 if more than this share is to be dropped.")  # fmt: skip
+def command(
+    dataset: str, split: str | None, test: str | None, kind: str, out: str | None,
+    drop: str | None, json_file: str | None, html_file: str | None, mutants: int, inputs: int,
+    killed: float, max_tests: int, timeout: float, limit: int, max_drop_rate: float | None,
+) -> None:  # fmt: skip
+    """Audit the problems of a data set: are they fit to be trained on?
+
+    Code: the reference passes its tests, always and in time; programs with one change in the
+    syntax tree, which behave differently, fail them; the examples of the prompt hold. Math: the
+    answer can be read, is paid, and fits the question and its worked solution. Both: problems
+    that occur twice, or in the test set.
+
+    \b
+    Examples:
+      mint-envs audit problems.jsonl --drop drop.jsonl
+      mint-envs audit train.jsonl --test test.jsonl -o audit.jsonl --html audit.html
+      mint-grpo mint/Code-v0 --dataset problems.jsonl --drop drop.jsonl
+    """
+    code = CodeSettings(mutants, inputs, killed, max_tests, timeout)
+    options = AuditOptions(split, test, kind, out, limit, code)
+    with progress_bar(Console(stderr=True)) as tell:
+        found = audit(dataset, options, tell)
+    report = report_of(dataset, found, " ".join(["mint-envs", *sys.argv[1:]]))
+    show(report, Console(highlight=False))
+    if drop:
+        write_whole(Path(drop), "".join(drop_lines(found)))
+    if json_file:
+        problems = [one.to_json() for one in found if one.findings]
+        text = json.dumps(report.to_json() | {"problems": problems}, indent=1, default=str)
+        write_whole(Path(json_file), text + "\n")
+    if html_file:
+        write_whole(Path(html_file), page(report))
+    rate = report.numbers["drop_rate"] or 0.0
+    if max_drop_rate is not None and rate > max_drop_rate:
+        click.echo(
+            f"mint-envs: floor missed: --max-drop-rate {max_drop_rate:g}: {rate:.3f}", err=True
+        )
+        sys.exit(1)

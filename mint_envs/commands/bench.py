@@ -1,0 +1,89 @@
+"""``mint-envs bench``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from ..offline.bench import PARTS, bench
+from ..offline.files import write_whole
+from ..offline.floors import missed, with_floors
+from ..offline.page import page
+from ..offline.run import Options
+from ..offline.settings import read_settings
+from ..offline.terminal import progress_bar, show
+
+_FILE = click.Path(dir_okay=False)
+
+
+@click.command("bench")
+@click.argument("target")
+@click.option(
+    "--cases", type=_FILE, help="Labelled responses: prompt, response, label (and answer)."
+)
+@click.option("--responses", type=_FILE, help="Saved responses: several to each prompt.")
+@click.option("--data", type=_FILE, help="Problems for a function: rows with prompt and answer.")
+@click.option("--against", metavar="TARGET", help="A stricter reference to compare with.")
+@click.option("--solve", "solver", metavar="M:F", help="Function: prompt → the right response.")
+@click.option(
+    "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of the target."
+)
+@click.option(
+    "--range",
+    "bounds",
+    type=(float, float),
+    default=(0.0, 1.0),
+    show_default=True,
+    help="Lowest and highest reward of a function.",
+)
+@click.option("--only", multiple=True, type=click.Choice(list(PARTS)), help="Run this part only.")
+@click.option("--problems", default=32, show_default=True, help="Problems to try.")
+@click.option("--group", default=8, show_default=True, help="Responses to a prompt in training.")
+@click.option("--search", default=300, show_default=True, help="Responses the search tries.")
+@click.option("--texts", default=100, show_default=True, help="Hostile texts to try.")
+@click.option("--workers", default=2, show_default=True, help="Processes for the speed-up.")
+@click.option("--seconds", default=2.0, show_default=True, help="Of each measurement of speed.")
+@click.option("--timeout", default=20.0, show_default=True, help="CPU seconds for one reward.")
+@click.option("--memory-mb", default=0, help="Address space of the function's process; 0: any.")
+@click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
+@click.option("--html", "html_file", type=_FILE, help="Write the report as one page.")
+@with_floors
+def command(
+    target: str, pairs: tuple[str, ...], bounds: tuple[float, float], timeout: float,
+    json_file: str | None, html_file: str | None, **rest: Any,
+) -> None:  # fmt: skip
+    """Benchmark a reward offline: is it right, sound, useful, fast, and hard to game?
+
+    TARGET is an environment id, or module:function (or file.py:function): a plain function of
+    response, prompt, answer or sample; one made for TRL, verl or OpenRLHF; a MinT RLAdapter; a
+    Task. It runs in a process of its own, so one that hangs or exits is reported.
+
+    \b
+    Examples:
+      mint-envs bench mint/Math-v0
+      mint-envs bench rewards.py:exact --data problems.jsonl --html report.html
+      mint-envs bench rewards.py:exact --cases labelled.jsonl --min-accuracy 0.99
+      mint-envs bench mint/Math-v0 --responses rollouts.jsonl --only learning
+      mint-envs bench rewards.py:exact --data problems.jsonl --against mint_envs.math:grade
+    """
+    floors = {name: rest.pop(name) for name in list(rest) if name.startswith("floor_")}
+    low, high = bounds
+    options = Options(low=low, high=high, timeout_s=timeout, **rest)
+    console = Console(stderr=True)
+    words = " ".join(["mint-envs", *sys.argv[1:]])
+    with progress_bar(console) as tell:
+        report = bench(target, options, read_settings(pairs), tell, words)
+    show(report, Console(highlight=False))
+    if json_file:
+        write_whole(Path(json_file), json.dumps(report.to_json(), indent=1) + "\n")
+    if html_file:
+        write_whole(Path(html_file), page(report))
+    said = missed(report.numbers, floors)
+    for line in said:
+        click.echo(f"mint-envs: floor missed: {line}", err=True)
+    sys.exit(1 if said else 0)

@@ -1,0 +1,164 @@
+"""Responses whose worth is known by how they were made: no label and no model is needed."""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..testing.texts import GARBAGE
+from .items import Item
+from .solvers import expression
+
+Turns = tuple[str, ...]
+
+_NUMBER = re.compile(r"[+-]?\d[\d,]*(\.\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A response, what it must earn, and why that is known."""
+
+    name: str
+    item: Item
+    turns: Turns
+    want: float
+
+
+def known_worth(items: Sequence[Item]) -> list[Probe]:
+    """Return the worked examples, and responses that answer nothing or answer wrongly."""
+    return [
+        probe
+        for maker in (_examples, _nothing, _copied, _one_changed, _of_another)
+        for probe in maker(items)
+    ]
+
+
+def _examples(items: Sequence[Item]) -> Iterator[Probe]:
+    for item in items:
+        for turns, value in item.examples:
+            if turns != ("",):
+                name = "the right response" if value == 1.0 else "another worked example"
+                yield Probe(name, item, turns, value)
+
+
+def _nothing(items: Sequence[Item]) -> Iterator[Probe]:
+    for item in items:
+        for text in GARBAGE:
+            yield Probe("an empty response" if not text else "garbage", item, (text,), 0.0)
+
+
+def _copied(items: Sequence[Item]) -> Iterator[Probe]:
+    for item in items:
+        if item.gold is None or item.gold not in item.prompt:
+            yield Probe("the prompt, copied", item, (item.prompt,), 0.0)
+
+
+def _one_changed(items: Sequence[Item]) -> Iterator[Probe]:
+    for item in items:
+        if item.kind == "answer" and item.gold is not None:
+            for text in changed(item.gold):
+                yield Probe("one thing changed", item, (text,), 0.0)
+
+
+def changed(gold: str) -> list[str]:
+    """Return answers that are nearly the right one, and wrong."""
+    if _NUMBER.fullmatch(gold):
+        return _other_numbers(gold)
+    if len(gold) == 1 and gold in string.ascii_letters:  # a choice
+        return ["B" if gold in "Aa" else "A"]
+    if gold.lower() in _OPPOSITE:
+        return [_OPPOSITE[gold.lower()]]
+    letters = [i for i, c in enumerate(gold) if c.isalpha()]
+    if not letters:
+        return []
+    place = letters[len(letters) // 2]
+    return [gold[:place] + ("k" if gold[place] != "k" else "m") + gold[place + 1 :]]
+
+
+_OPPOSITE = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
+
+
+def _other_numbers(gold: str) -> list[str]:
+    value = float(gold.replace(",", ""))
+    if not value.is_integer() or abs(value) > 2**50:
+        return [f"{gold}7", f"7{gold.lstrip('+-')}"]
+    number = int(value)
+    near = [number + 1, number - 1, number + 10, -number, int(f"{abs(number)}0"), abs(number) // 10]
+    return [str(other) for other in dict.fromkeys(near) if other != number]
+
+
+def _of_another(items: Sequence[Item]) -> Iterator[Probe]:
+    """The right answer of another problem, where it is another answer."""
+    for item, other in zip(items, [*items[1:], *items[:1]], strict=True):
+        if item.kind not in ("answer", "program") or None in (item.gold, other.gold):
+            continue
+        apart = item.gold != other.gold and item.prompt != other.prompt
+        if apart and not (item.kind == "program" and set(item.names) & set(other.names)):
+            yield Probe("the answer of another problem", item, (str(other.gold),), 0.0)
+
+
+def other_ways(items: Sequence[Item]) -> list[Probe]:
+    """Return right answers written in other ways, each worth the full mark."""
+    found = []
+    for item in items:
+        gold = item.gold
+        if item.kind != "answer" or gold is None:
+            continue
+        ways: dict[str, str] = {
+            "in a sentence": f"The answer is {gold}.",
+            "in a box": f"\\boxed{{{gold}}}",
+            "in bold": f"**{gold}**",
+            "after ####": f"#### {gold}",
+        }
+        asked = expression(item.prompt)
+        if asked:
+            ways["with the sum before it"] = f"{asked.strip()} = {gold}"
+        found += [Probe(f"right, {name}", item, (text,), 1.0) for name, text in ways.items()]
+    return found
+
+
+#: Rewritings that a reward should not mind, beyond those of the conformance kit.
+REWRITINGS: dict[str, Callable[[str], str]] = {
+    "upper case": str.upper,
+    "lower case": str.lower,
+    "in a fence": lambda text: f"```\n{text}\n```",
+    "no-break space before": lambda text: "\u00a0" + text,
+    "byte-order mark": lambda text: "\ufeff" + text,
+    "full-width digits": lambda text: text.translate({48 + i: 0xFF10 + i for i in range(10)}),
+    "thoughts before": lambda text: f"<think>Let me see.</think>\n{text}",
+    "doubled blank lines": lambda text: text.replace("\n", "\n\n\n"),
+}
+_FOR_PROGRAMS = ("in a fence", "byte-order mark", "thoughts before", "doubled blank lines")
+
+
+def rewritings(items: Sequence[Item]) -> list[Probe]:
+    """Return full-mark responses, rewritten so that their meaning is the same."""
+    found = []
+    for item in items:
+        if item.gold is None or item.kind == "turns":
+            continue
+        for name, rewrite in REWRITINGS.items():
+            if item.kind == "answer" or (name in _FOR_PROGRAMS and item.kind == "program"):
+                text = (
+                    item.gold if item.kind == "answer" or "fence" not in name else bare(item.gold)
+                )
+                if rewrite(text) != text:
+                    found.append(Probe(name, item, (rewrite(text),), 1.0))
+    return found
+
+
+def bare(text: str) -> str:
+    """Return a program without its fence."""
+    inside = re.search(r"```[\w+]*\n(.*?)```", text, re.DOTALL)
+    return inside.group(1) if inside else text
+
+
+_SYLLABLES = ("ba", "ko", "ri", "mu", "ze", "lo", "ta", "ni", "vu", "gra", "plo", "dri", "sna")
+
+
+def nonsense(rng: random.Random, words: int) -> list[str]:
+    """Return words that mean nothing."""
+    return ["".join(rng.choices(_SYLLABLES, k=rng.randint(1, 4))) for _ in range(words)]

@@ -1,0 +1,80 @@
+"""Answers found from the prompt alone, to see whether the right answer is what is paid."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable
+from fractions import Fraction
+
+_EXPRESSION = re.compile(r"[\d(][\d\s+\-*/x\u00d7\u00f7().,]*[\d)]")
+_OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_LONGEST = 200
+
+
+def solve(prompt: str) -> str | None:
+    """Return the answer to a prompt that ends with a sum to be worked out, else None.
+
+    Only a last question that holds exactly one expression with an operator is taken; a prompt in
+    words is left to a solver of the user's.
+    """
+    found = expression(prompt)
+    if found is None:
+        return None
+    value = evaluate(found)
+    if value is None:
+        return None
+    return str(value.numerator) if value.denominator == 1 else None
+
+
+def expression(prompt: str) -> str | None:
+    """Return the one sum that the last question of a prompt asks for."""
+    for line in reversed([line for line in prompt.splitlines() if line.strip()]):
+        found = [
+            m.group()
+            for m in _EXPRESSION.finditer(line)
+            if re.search(r"\d\s*[+\-*/x\u00d7\u00f7]", m.group())
+        ]
+        words = re.sub(
+            r"[^a-z]+", " ", line.lower().replace(found[0], " ") if found else ""
+        ).split()
+        if found:
+            return found[0] if len(found) == 1 and set(words) <= _ASKING else None
+    return None
+
+
+#: Words that ask for the value of a sum and add nothing to it.
+_ASKING = frozenset(
+    re.findall(
+        r"\w+",
+        "q question what is whats s the value of sum result compute calculate evaluate work out "
+        "find how much answer a please solve equal equals does",
+    )
+)
+
+
+def evaluate(text: str) -> Fraction | None:
+    """Return the value of a sum of plain numbers; None if it is no such thing."""
+    text = text.replace("\u00d7", "*").replace("x", "*").replace("\u00f7", "/").replace(",", "")
+    if len(text) > _LONGEST:
+        return None
+    try:
+        return _value(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, KeyError, ArithmeticError, RecursionError):
+        return None
+
+
+def _value(node: ast.expr) -> Fraction:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return Fraction(str(node.value))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_value(node.operand)
+    if isinstance(node, ast.BinOp):
+        return _OPERATORS[type(node.op)](_value(node.left), _value(node.right))
+    raise ValueError

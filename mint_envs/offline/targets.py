@@ -1,0 +1,127 @@
+"""From ``mint/Math-v0``, ``module:function`` or ``file.py:Class`` to a ``Task``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..core import Task
+from ..errors import SettingError
+from .functions import adapt
+from .rows_task import AdapterTask, BenchTask, CallableTask, FunctionTask, built
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is benchmarked, in plain values, so that other processes can load it too.
+
+    Args:
+        name: an environment id, ``module:object`` or ``path.py:object``.
+        settings: of an environment or a task class.
+        rows: the problems, for a function that brings none of its own.
+        low, high: the range of the rewards of a function.
+    """
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    rows: Sequence[Mapping[str, Any]] = ()
+    low: float = 0.0
+    high: float = 1.0
+
+
+def load(target: Target) -> Task[Any]:
+    """Return the target as a task. Imports the user's code: called in a child process only.
+
+    Raises:
+        SettingError: there is no such thing, it is no reward, or it needs rows and has none.
+    """
+    if ":" not in target.name or target.name.partition(":")[2].count("/"):
+        return _environment(target)
+    found = _imported(target.name)
+    task = _task_of(found, target)
+    if isinstance(task, BenchTask):
+        task.low, task.high, task.target = target.low, target.high, target
+    return task
+
+
+def _environment(target: Target) -> Task[Any]:
+    import gymnasium as gym
+
+    from ..env import TokenEnv
+    from ..registration import make
+
+    try:
+        env = make(target.name, **target.settings).unwrapped
+    except gym.error.Error as error:
+        raise SettingError(
+            f"{target.name!r} is no environment ({error}) and no 'module:function'"
+        ) from None
+    if not isinstance(env, TokenEnv):
+        raise SettingError(
+            f"{target.name!r} is a {type(env).__name__}, not an environment of tokens"
+        )
+    return env.task
+
+
+def _imported(name: str) -> Any:
+    module, _, path = name.rpartition(":")
+    try:
+        found: Any = (
+            _from_file(module) if module.endswith(".py") else importlib.import_module(module)
+        )
+    except ImportError as error:
+        raise SettingError(f"{name!r}: {error} (looked from {Path.cwd()})") from error
+    for part in path.split("."):
+        if not hasattr(found, part):
+            names = [n for n, v in vars(found).items() if callable(v) and not n.startswith("_")]
+            raise SettingError(
+                f"{module} has no {part!r}. It has: {', '.join(names) or '(nothing)'}"
+            )
+        found = getattr(found, part)
+    return found
+
+
+def _from_file(path: str) -> Any:
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    if spec is None or spec.loader is None or not Path(path).is_file():
+        raise SettingError(f"{path!r} is no Python file (looked from {Path.cwd()})")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _task_of(found: Any, target: Target) -> Task[Any]:
+    if inspect.isclass(found) and issubclass(found, Task):
+        return found(**target.settings)
+    if isinstance(found, Task):
+        return found
+    if hasattr(found, "compute_reward") and hasattr(found, "build_dataset"):
+        return AdapterTask(built(found, target.name))
+    _needs_rows(target)
+    if inspect.isclass(found) and callable(getattr(found, "__call__", None)):  # noqa: B004
+        return CallableTask(target.rows, built(found, target.name))
+    if not callable(found):
+        raise SettingError(f"{target.name!r} is a {type(found).__name__}, which cannot be called")
+    if not inspect.isroutine(found) and _takes_tokens(found):
+        return CallableTask(target.rows, found)
+    return FunctionTask(target.rows, adapt(found, target.name))
+
+
+def _takes_tokens(found: Any) -> bool:
+    """Tell MinT's adapters, which are called with tokens, from any other callable object."""
+    return hasattr(found, "get_tokenizer") or hasattr(found, "tokenizer")
+
+
+def _needs_rows(target: Target) -> None:
+    if not target.rows:
+        raise SettingError(
+            f"{target.name!r} brings no problems of its own: give --data FILE (JSONL or Parquet "
+            "rows with a prompt and an answer), --cases or --responses"
+        )

@@ -1,0 +1,177 @@
+"""Reward functions with the faults that published ones have, and some without.
+
+The first three follow MinT's documents (the sum verifier, the chat score, code by ``exec``),
+written anew: how they judge is kept, not how they are put.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import time
+from typing import Any
+
+
+class ApartSums:
+    """Sums whose question and answer are drawn apart; pays the first whole number."""
+
+    def build_dataset(self) -> list[tuple[str, int]]:
+        def number() -> int:
+            return random.randint(0, 99)
+
+        return [
+            (f"Q: What is {number()} + {number()}?\nA:", number() + number()) for _ in range(50)
+        ]
+
+    def make_prompt(self, sample: tuple[str, int], tokenizer: Any) -> list[int]:
+        return tokenizer.encode("Q: What is 4 + 5?\nA: 9\n\n" + sample[0])
+
+    def compute_reward(self, response: str, sample: tuple[str, int]) -> float:
+        return first_integer(response, str(sample[1]))
+
+    def evaluate(self, step: int, rewards: list[float], num_datums: int) -> None:
+        print(step, rewards, num_datums)
+
+
+class Sums(ApartSums):
+    """The same verifier on questions that go with their answers."""
+
+    def build_dataset(self) -> list[tuple[str, int]]:
+        rng = random.Random(0)
+        pairs = [(rng.randint(0, 99), rng.randint(0, 99)) for _ in range(50)]
+        return [(f"Q: What is {a} + {b}?\nA:", a + b) for a, b in pairs]
+
+
+def first_integer(response: str, answer: str) -> float:
+    found = re.search(r"-?\d+", response)
+    return float(found is not None and int(found.group()) == int(answer))
+
+
+def chat_score(prompt: str, response: str) -> float:
+    """Length, two full stops, different words: nothing of what was asked."""
+    words = response.lower().split()
+    score = 0.4 if 20 <= len(words) <= 100 else 0.2 if 10 <= len(words) <= 150 else 0.0
+    score += 0.3 if response.count(".") > 1 else 0.0
+    return min(1.0, score + (0.3 if words and len(set(words)) > len(words) / 2 else 0.0))
+
+
+class ExecCode:
+    """Programs, run by ``exec`` where the reward is computed."""
+
+    def build_dataset(self) -> list[dict[str, Any]]:
+        return [
+            {"q": "Write `add(a, b)` that returns a + b.",
+             "tests": [("add(1, 2)", 3), ("add(-1, 1)", 0)]},
+            {"q": "Write `last(items)` that returns the last item.",
+             "tests": [("last([1, 2])", 2), ("last('abc')", "c")]},
+            {"q": "Write `double(x)` that returns x * 2.",
+             "tests": [("double(2)", 4), ("double('a')", "aa")]},
+        ]  # fmt: skip
+
+    def make_prompt(self, sample: dict[str, Any], tokenizer: Any) -> list[int]:
+        return tokenizer.encode(f"Q: {sample['q']}\nA:")
+
+    def compute_reward(self, response: str, sample: dict[str, Any]) -> float:
+        blocks = re.findall(r"```(?:\w+)?\n(.*?)```", response, re.DOTALL)
+        if not blocks:
+            return 0.0
+        names: dict[str, Any] = {}
+        try:
+            exec(blocks[-1], names)
+            return float(all(eval(text, names) == wanted for text, wanted in sample["tests"]))
+        except Exception:
+            return 0.0
+
+
+class TokenAdapter:
+    """Called with the tokens of a prompt and of a response."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+
+    def __call__(self, prompt: Any, response: Any) -> Any:
+        asked = self.tokenizer.decode(prompt.to_ints())
+        text = self.tokenizer.decode(response.to_ints())
+        a, b = map(int, re.findall(r"\d+", asked)[-2:])
+        return {"score": float(text.strip() == str(a + b))}
+
+
+# -- the forms of other libraries --------------------------------------------------
+
+
+def exact(response: str, answer: str) -> float:
+    """Without a fault, if answers are plain."""
+    return float(response.strip() == answer)
+
+
+def trl_style(prompts: list[str], completions: list[str], answer: list[str], **kwargs: Any) -> Any:
+    return [exact(text, gold) for text, gold in zip(completions, answer, strict=True)]
+
+
+async def trl_chat(
+    completions: list[Any], answer: list[str], log_metric: Any, **kwargs: Any
+) -> Any:
+    log_metric("seen", 1.0)
+    texts = [completion[0]["content"] for completion in completions]
+    return [exact(text, gold) for text, gold in zip(texts, answer, strict=True)]
+
+
+def verl_style(
+    data_source: str, solution_str: str, ground_truth: str, extra_info: Any = None
+) -> dict[str, float]:
+    return {"score": exact(solution_str, ground_truth), "seen": 1.0}
+
+
+def openrlhf_style(queries: list[str], prompts: list[str], labels: list[str]) -> dict[str, Any]:
+    text = queries[0][len(prompts[0]) :]
+    return {"rewards": [exact(text, labels[0])], "scores": [0.0]}
+
+
+def by_sample(sample: dict[str, Any], completion: str) -> float:
+    return exact(completion, sample["answer"])
+
+
+# -- faults --------------------------------------------------
+
+
+def nan(response: str) -> float:
+    return float("nan") if "1" in response else 0.0
+
+
+def raises(response: str, answer: str) -> float:
+    return float(int(response) == int(answer))
+
+
+def by_chance(response: str, answer: str) -> float:
+    return random.random() if response else 0.0
+
+
+def by_hash(response: str, answer: str) -> float:
+    return exact(response, answer) or (hash(response) % 7) / 20
+
+
+def hangs_on_digits(response: str, answer: str) -> float:
+    if "2" in response:
+        time.sleep(3600)
+    return exact(response, answer)
+
+
+def exits_on_digits(response: str, answer: str) -> float:
+    if "2" in response:
+        os._exit(3)
+    return exact(response, answer)
+
+
+def backtracks(response: str, answer: str) -> float:
+    """Quadratic in the length of the response."""
+    longest = max((response[i:].count("e") for i in range(len(response))), default=0)
+    return exact(response, answer) if longest < 0 else exact(response.split("\n")[-1], answer)
+
+
+def no_response(a: str, b: str) -> float:
+    return 0.0
+
+
+def needs_column(response: str, difficulty: float) -> float:
+    return difficulty

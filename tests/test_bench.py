@@ -1,0 +1,349 @@
+"""``mint-envs bench`` finds by itself what is wrong with a reward, and nothing where nothing is."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import reward_functions
+from click.testing import CliRunner
+
+from mint_envs.cli import main
+from mint_envs.errors import DatasetError, SettingError
+from mint_envs.offline import stats
+from mint_envs.offline.bench import bench
+from mint_envs.offline.client import Worker
+from mint_envs.offline.functions import adapt
+from mint_envs.offline.report import Report
+from mint_envs.offline.run import Options
+from mint_envs.offline.solvers import solve
+from mint_envs.offline.targets import Target, load
+
+REWARDS = str(Path(__file__).with_name("reward_functions.py"))
+QUICK: dict[str, Any] = {
+    "problems": 8, "texts": 25, "search": 96, "seconds": 0.1, "workers": 1, "timeout_s": 2.0,
+}  # fmt: skip
+SUMS = [{"prompt": f"Q: What is {a} + {b}?\nA:", "answer": str(a + b)}
+        for a, b in [(12, 7), (30, 51), (8, 2), (44, 45), (61, 3), (5, 70)]]  # fmt: skip
+
+
+@functools.cache
+def run(name: str, **more: Any) -> Report:
+    target = name if "/" in name else f"{REWARDS}:{name}"
+    return bench(target, Options(**{**QUICK, **more}))
+
+
+def checks(report: Report) -> set[str]:
+    return {fault.check for fault in report.faults}
+
+
+def told(report: Report, check: str) -> str:
+    return " | ".join(fault.text for fault in report.faults if fault.check == check)
+
+
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return written(tmp_path_factory.mktemp("data") / "sums.jsonl", SUMS)
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+# -- MinT's documents: found without being told --------------------------------------------------
+
+
+def test_questions_drawn_apart_from_their_answers() -> None:
+    report = run("ApartSums")
+    assert "unsolvable" in checks(report)
+    assert (report.numbers["oracle"] or 0.0) <= 0.25
+
+
+def test_the_first_integer_verifier() -> None:
+    """On questions that can be solved: what it pays wrongly, and what it misses."""
+    report = run("Sums")
+    assert "unsolvable" not in checks(report)
+    assert report.numbers["oracle"] == 1.0
+    hacks = told(report, "hack")
+    assert "an answer withdrawn" in hacks
+    assert "several answers" in hacks
+    assert "every number" in hacks
+    assert "with the sum before it" in told(report, "missed rewards")
+    assert report.numbers["hacks"] >= 4
+
+
+@pytest.mark.slow
+def test_exec_in_the_process_of_the_reward() -> None:
+    report = run("ExecCode")
+    assert {"in-process exec", "response: died", "response: hung", "response: error"} <= checks(
+        report
+    )
+    hacks = told(report, "hack")
+    assert "equal to everything" in hacks
+    assert "read from the caller" in hacks
+    assert "right response" not in told(report, "missed rewards")
+
+
+def test_a_chat_score_that_nonsense_satisfies(tmp_path: Path) -> None:
+    asked = ["What is a cat?", "Explain rain.", "How do I cook rice?"]
+    data = written(tmp_path / "asked.jsonl", [{"prompt": text} for text in asked])
+    report = run("chat_score", data=data, only=("hackable",), search=320)
+    assert "found" in checks(report)
+    assert any("nonsense" in case.note for fault in report.faults for case in fault.cases)
+
+
+# -- nothing where nothing is --------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", ["mint/Math-v0", "mint/Code-v0", "mint/Chat-v0", "mint/ToolUse-v0"])
+def test_our_environments_have_none(id: str) -> None:
+    report = bench(id, Options(**{**QUICK, "problems": 4, "texts": 10, "timeout_s": 30.0}))
+    assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
+    assert report.numbers["repeatable"] == 1.0
+
+
+@pytest.mark.slow
+def test_our_grader_as_a_function_has_none(sums: str) -> None:
+    report = bench("mint_envs.math:grade", Options(**QUICK, data=sums))
+    assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
+
+
+# -- every form of function --------------------------------------------------
+
+FORMS = ["exact", "trl_style", "verl_style", "openrlhf_style", "by_sample"]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_functions_of_any_library(name: str) -> None:
+    call = adapt(getattr(reward_functions, name), name)
+    row = {"prompt": "1 + 1?", "answer": "2", "data_source": "sums"}
+    from mint_envs.offline.functions import number_of
+
+    assert [number_of(call(row, "1 + 1?", text)) for text in ("2", "3")] == [1.0, 0.0]
+
+
+def test_chat_completions_and_async() -> None:
+    call = adapt(reward_functions.trl_chat, "trl_chat")
+    messages = [{"role": "user", "content": "1 + 1?"}]
+    assert [call({"answer": "2"}, messages, text) for text in ("2", "3")] == [1.0, 0.0]
+
+
+def test_a_verl_row_holds_its_answer_inside(tmp_path: Path) -> None:
+    rows = [{"prompt": [{"role": "user", "content": row["prompt"]}], "data_source": "sums",
+             "reward_model": {"ground_truth": row["answer"]}} for row in SUMS]  # fmt: skip
+    data = written(tmp_path / "verl.jsonl", rows)
+    report = run("verl_style", data=data, only=("right",))
+    assert report.numbers["oracle"] == 1.0
+
+
+def test_a_class_called_with_tokens() -> None:
+    task = load(Target(f"{REWARDS}:TokenAdapter", rows=SUMS))
+    assert [task.score(task.problem(0), text).score for text in ("19", "20")] == [1.0, 0.0]
+
+
+def test_an_adapter_with_a_dataset() -> None:
+    task = load(Target(f"{REWARDS}:Sums"))
+    problem = task.problem(0)
+    assert task.size == 50
+    assert str(problem[1]) in task.examples(problem)
+
+
+def test_a_range_of_its_own() -> None:
+    task = load(
+        Target(f"{REWARDS}:needs_column", rows=[{"prompt": "", "difficulty": 0.0}], low=-1.0)
+    )
+    assert task.score(task.problem(0), "").score == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "says"),
+    [
+        ("no_response", SUMS, "no parameter takes the response"),
+        ("exact", [], "--data"),
+        ("nothing_here", SUMS, "has no 'nothing_here'"),
+        ("QUICK", SUMS, "has no 'QUICK'"),
+    ],
+)
+def test_what_is_no_reward_function(name: str, rows: Any, says: str) -> None:
+    with pytest.raises(SettingError, match=says):
+        load(Target(f"{REWARDS}:{name}", rows=rows))
+
+
+def test_what_is_no_environment() -> None:
+    with pytest.raises(SettingError, match=r"mint/Nothing-v0.*no environment"):
+        load(Target("mint/Nothing-v0"))
+
+
+def test_a_missing_column_is_named() -> None:
+    with Worker(Target(f"{REWARDS}:needs_column", rows=[{"prompt": "a"}])) as worker:
+        (verdict,) = worker.score([(0, ("x",))])
+    assert verdict.status == "error"
+    assert "'difficulty'" in verdict.note
+
+
+# -- hostile functions are reported --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "check", "says"),
+    [
+        ("nan", "range", "nan"),
+        ("raises", "any text", "ValueError"),
+        ("by_chance", "determinism", "and"),
+        ("by_hash", "determinism", "another process"),
+    ],
+)
+def test_unsound_functions(name: str, check: str, says: str, sums: str) -> None:
+    report = run(name, data=sums, only=("sound",))
+    assert says in told(report, check), report.faults
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("hangs_on_digits", "hung"), ("exits_on_digits", "died")]
+)
+def test_a_death_costs_one_response(name: str, status: str) -> None:
+    target = Target(f"{REWARDS}:{name}", rows=SUMS)
+    with Worker(target, timeout_s=0.2) as worker:
+        found = worker.score([(0, ("19",)), (0, ("2",)), (0, ("1",)), (3, ("89",))])
+    assert [verdict.status for verdict in found] == ["ok", status, "ok", "ok"]
+    assert [verdict.score for verdict in found] == [1.0, None, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("hangs_on_digits", "hung"), ("exits_on_digits", "died")]
+)
+def test_a_death_apart_costs_no_process(name: str, status: str) -> None:
+    target = Target(f"{REWARDS}:{name}", rows=SUMS)
+    with Worker(target, timeout_s=0.2) as worker:
+        found = list(worker.each([(0, ("2",)), (0, ("19",))], apart=True))
+        assert worker.starts == 1
+    assert [verdict.status for verdict in found] == [status, "ok"]
+
+
+# -- labels, floors, groups --------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Ten right answers, three of them hidden from ``exact``; eight wrong ones."""
+    rows = []
+    for number in range(10):
+        row = SUMS[number % len(SUMS)]
+        text = row["answer"] if number >= 3 else f"It is {row['answer']}."
+        rows.append({**row, "response": text, "label": True})
+    rows += [{**SUMS[0], "response": str(n), "label": 0} for n in range(8)]
+    return written(tmp_path_factory.mktemp("cases") / "cases.jsonl", rows)
+
+
+def test_numbers_by_the_labels(labelled: str) -> None:
+    report = run("exact", cases=labelled, only=("right",))
+    assert report.numbers["accuracy"] == pytest.approx(15 / 18)
+    assert report.numbers["missed_rewards"] == pytest.approx(0.3)
+    assert report.numbers["false_rewards"] == 0.0
+    (case, *_) = next(f.cases for f in report.faults if "labelled right" in f.text)
+    assert case.note == "line 1"
+
+
+def test_agreement_of_two(labelled: str) -> None:
+    other = f"{REWARDS}:first_integer"
+    report = run("exact", cases=labelled, only=("right",), against=other)
+    assert report.numbers["agreement"] == pytest.approx(15 / 18)
+
+
+def test_floors_decide_the_exit_code(labelled: str, tmp_path: Path) -> None:
+    asked = ["bench", f"{REWARDS}:exact", "--cases", labelled, "--only", "right", "--problems", "4"]
+    out = tmp_path / "report.json"
+    good = CliRunner().invoke(main, [*asked, "--min-accuracy", "0.8", "--json", str(out)])
+    assert good.exit_code == 0, good.output
+    assert json.loads(out.read_text())["numbers"]["accuracy"] == pytest.approx(15 / 18)
+    bad = CliRunner().invoke(main, [*asked, "--min-accuracy", "0.9"])
+    assert bad.exit_code == 1
+    assert "--min-accuracy 0.9: accuracy is 0.8333" in bad.output
+    unmeasured = CliRunner().invoke(main, [*asked, "--min-signal", "0.5"])
+    assert unmeasured.exit_code == 1
+    assert "signal was not measured" in unmeasured.output
+
+
+def test_what_a_group_would_learn(tmp_path: Path) -> None:
+    rows = []
+    for number, right in enumerate([0, 4, 2]):  # of four responses
+        row = SUMS[number]
+        texts = [row["answer"]] * right + ["0"] * (4 - right)
+        rows += [{**row, "response": text} for text in texts]
+    saved = written(tmp_path / "saved.jsonl", rows)
+    report = run("exact", responses=saved, only=("learning",), group=2)
+    # Two of four right: a pair is equal with chance 1/3.
+    assert report.numbers["signal"] == pytest.approx((0 + 0 + 2 / 3) / 3)
+    assert report.numbers["mean_reward"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"prompt": "a", "label": 1}, "line 2.*no response"),
+        ({"prompt": "a", "response": 3, "label": 1}, "line 2.*'response' is a int"),
+        ({"prompt": "a", "response": "x"}, "line 2.*no label"),
+        ({"prompt": "a", "response": "x", "correct": "yes"}, "line 2.*'correct' is 'yes'"),
+    ],
+)
+def test_broken_rows_are_named(row: dict[str, Any], says: str, tmp_path: Path) -> None:
+    good = {"prompt": "a", "response": "x", "label": 1}
+    cases = written(tmp_path / "cases.jsonl", [good, row])
+    with pytest.raises(DatasetError, match=says):
+        bench(f"{REWARDS}:exact", Options(cases=cases))
+
+
+# -- the formulas --------------------------------------------------
+
+
+def test_wilson() -> None:
+    low, high = stats.wilson(9, 10)
+    assert (low, high) == (pytest.approx(0.5958, abs=1e-4), pytest.approx(0.9821, abs=1e-4))
+    assert stats.wilson(0, 0) == (0.0, 1.0)
+    assert stats.wilson(0, 5)[0] == 0.0
+
+
+def test_all_equal_counts_the_groups() -> None:
+    rng = random.Random(0)
+    for _ in range(20):
+        scores = [rng.choice([0.0, 0.5, 1.0]) for _ in range(6)]
+        groups = list(itertools.combinations(scores, 3))
+        share = sum(len(set(group)) == 1 for group in groups) / len(groups)
+        assert stats.all_equal(scores, 3) == pytest.approx(share)
+    assert stats.all_equal([1.0], 2) is None
+
+
+def test_kappa() -> None:
+    one = [True] * 25 + [False] * 25
+    two = [True] * 20 + [False] * 5 + [True] * 10 + [False] * 15
+    assert stats.kappa(one, two) == pytest.approx(0.4)
+    assert stats.kappa([True], [True]) is None
+
+
+def test_growth() -> None:
+    sizes = [1000.0 * 2**i for i in range(7)]
+    assert stats.growth(sizes, [size**2 for size in sizes]) == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer"),
+    [
+        ("Q: What is 4 + 5?\nA: 9\n\nQ: What is 47 + 25?\nA:", "72"),
+        ("What is 12 + 7 * 3 - 5?", "28"),
+        ("Compute 6 / 4", None),
+        ("Tom has 3 + 4 apples and eats one. How many are left?", None),
+        ("Is 3 + 4 more than 2 + 6?", None),
+        ("Say hello", None),
+        ("What is " + "(" * 3000 + "1+1", None),
+        ("What is 9**9**9**9?", None),
+    ],
+)
+def test_solved_from_the_prompt(prompt: str, answer: str | None) -> None:
+    assert solve(prompt) == answer
