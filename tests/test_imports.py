@@ -33,14 +33,20 @@ ROOMS: dict[str, set[str]] = {
     "env": {*CORE, "spaces", "tokens"},
     "vector": {*CORE, "spaces", "tokens", "env"},
     "registration": {*CORE, "spaces", "tokens", "env", "vector", "adapters"},
-    "adapters": {*CORE},
+    # The registration knows adapters; ``to_adapter`` takes an id, which it looks up when called.
+    "adapters": {*CORE, "tokens", "env", "registration"},
+    "mix": {*CORE, "registration"},
+    "replay": {*CORE, "registration", "wrappers"},
+    "wrappers": {*CORE, "env", "registration", "wrappers", "__version__"},
     **{family: {*CORE, "datasets", family} for family in FAMILIES},
 }
 #: Rooms that stand on top, and may import all of mint_envs.
 TOP = {"testing", "interop", "cli", "commands", "__init__", "__main__"}
 
 #: Foreign packages, and the rooms that may import them; elsewhere inside functions only, or never.
-GYMNASIUM = {"env", "vector", "spaces", "registration", "testing", "cli", "__init__", "interop"}
+GYMNASIUM = {
+    "env", "vector", "spaces", "registration", "testing", "cli", "__init__", "interop", "wrappers",
+}  # fmt: skip
 LAZY = {"torch", "transformers", "mint", "tinker", "datasets", "huggingface_hub", "pyarrow"}
 NEVER = {"trainers", "benchmarks", "tests"}
 
