@@ -11,7 +11,12 @@ from .errors import MintEnvsError
 
 #: Name of a command → one line of help; the command itself is in ``commands/NAME.py``.
 COMMANDS = {
+    "check": "Run the conformance kit on an environment.",
     "doctor": "Say which sandbox this machine has, and prove it by attacks.",
+    "list": "List the environments with their settings.",
+    "new": "Write a new environment and its test.",
+    "play": "Be the model: type a response, see its reward.",
+    "replay": "Compute every reward of a run again, and say which differ.",
 }
 
 

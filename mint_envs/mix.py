@@ -131,7 +131,9 @@ def _rows(envs: Any) -> list[dict[str, Any]]:
             for id, value in envs.items()
         ]
     good = isinstance(envs, list | tuple) and envs
-    if not (good and all(isinstance(row, Mapping) and isinstance(row.get("id"), str) for row in envs)):
+    if not (
+        good and all(isinstance(row, Mapping) and isinstance(row.get("id"), str) for row in envs)
+    ):
         raise SettingError(f"envs={envs!r}: {_FORM}")
     return [dict(row) for row in envs]
 

@@ -130,43 +130,59 @@ def task_of(id: str, **settings: Any) -> Task[Any]:
 
 def _spec_of(id: str) -> Any:
     try:
-        spec = gym.spec(locate(id))
-    except (gym.error.Error, ImportError) as error:
+        spec = find_spec(id)
+    except gym.error.Error as error:
         raise SettingError(f"{error} Registered: {', '.join(env_ids())}.") from error
     if spec.entry_point != _ENTRY_POINT:
         raise SettingError(f"{id} was not registered by mint_envs.register, and has no task")
     return spec
 
 
+def find_spec(id: str) -> Any:
+    """Return Gymnasium's spec of an id, ours or another's; ``"module:id"`` imports the module.
+
+    Raises:
+        SettingError: the module cannot be imported.
+        gymnasium.error.Error: the id is not registered.
+    """
+    return gym.spec(locate(id).rpartition(":")[2])
+
+
 def locate(id: str) -> str:
-    """Return ``id`` as Gymnasium takes it, its module made importable.
+    """Import the module of ``"module:id"``, and return the id as ``gym.make`` takes it.
 
     ``"echo:my/Echo-v0"`` looks for ``echo`` in the working folder too, which a command does not
     do by itself; ``"path/to/echo.py:my/Echo-v0"`` names the file.
 
     Raises:
-        SettingError: there is no such file, or its name is that of another module.
+        SettingError: there is no such module or file, or the file's name is another module's.
     """
     module, colon, name = id.rpartition(":")
     if not colon:
         return id
     file = Path(module)
     if file.suffix != ".py":
-        _import_from(Path.cwd())
+        _import(id, module, Path.cwd())
         return id
     if not file.is_file():
         raise SettingError(f"{id}: there is no file {module} (looked from {Path.cwd()})")
-    _import_from(file.resolve().parent)
-    found = getattr(importlib.import_module(file.stem), "__file__", None)
+    found = getattr(_import(id, file.stem, file.resolve().parent), "__file__", None)
     if found is None or Path(found).resolve() != file.resolve():
         raise SettingError(f"{id}: the name {file.stem} is taken by {found}; rename {module}")
     return f"{file.stem}:{name}"
 
 
-def _import_from(folder: Path) -> None:
-    """Let modules of ``folder`` be found, after all others: none of them is shadowed."""
+def _import(id: str, module: str, folder: Path) -> Any:
+    """Import ``module``, from ``folder`` if nowhere else: so no module is shadowed by a file."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        where = (
+            f" in {folder}, nor installed" if error.name == module else f", which {module} needs"
+        )
+        raise SettingError(f"{id}: there is no module {error.name}{where}") from error
 
 
 def make_env(
@@ -270,7 +286,7 @@ def _check_settings(owner: str, cls: Any, given: dict[str, Any]) -> None:
     _check_names(owner, cls, given)
     for name, value in given.items():
         if name in valid and not _fits(value, valid[name].type):
-            raise SettingError(f"{owner}: {name}={value!r} must be {_type_name(valid[name].type)}")
+            raise SettingError(f"{owner}: {name}={value!r} must be {type_name(valid[name].type)}")
 
 
 def _check_task_settings(id: str, task: Any, defaults: dict[str, Any]) -> None:
@@ -314,7 +330,8 @@ def _fits(value: Any, kind: Any) -> bool:
     return isinstance(value, kind) if kind in (str, bool, list, dict, tuple) else True
 
 
-def _type_name(kind: Any) -> str:
+def type_name(kind: Any) -> str:
+    """Return a type as people write it: ``int``, ``str | None``, ``one of 'a', 'b'``."""
     if typing.get_origin(kind) is typing.Literal:
         return f"one of {', '.join(map(repr, typing.get_args(kind)))}"
     return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")

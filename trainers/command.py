@@ -29,7 +29,7 @@ from pydantic_settings import (
 
 import mint_envs
 from mint_envs.errors import MintEnvsError
-from mint_envs.registration import locate, settings_of
+from mint_envs.registration import find_spec, locate, settings_of
 
 from .config import TrainConfig, defaults_for
 from .errors import TrainerError
@@ -205,8 +205,8 @@ def _own_settings(env: str) -> dict[str, _Flag]:
         TrainerError: the id is unknown, or its module cannot be imported.
     """
     try:
-        spec = gym.spec(env)
-    except (gym.error.Error, ImportError) as error:
+        spec = find_spec(env)
+    except (gym.error.Error, ImportError, MintEnvsError) as error:
         known = ", ".join(mint_envs.env_ids())
         raise TrainerError(f"{error} Environments of this package: {known}.") from error
     if "task" not in spec.kwargs:

@@ -5,7 +5,8 @@
     config.json      every setting, and what the backend chose (dtype, threads)
     metrics.jsonl    one object a step
     eval.jsonl       one object an evaluation
-    rollouts.jsonl   prompt, response, reward, parts, of every episode
+    rollouts.jsonl   prompt, response, reward, parts, of every episode, and what rebuilds it:
+                     env, version, env_settings, seed (``mint-envs replay``)
     checkpoints/     step-000020/ ..., and state.json, which names the newest
     curve.svg        reward and accuracy by step
 
@@ -27,10 +28,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import mint_envs
+
 from .atomic import write_whole
 from .backends import Backend
 from .config import TrainConfig
 from .errors import TrainerError
+from .evaluation import split_settings
 from .jsonl import append_rows, read_rows
 from .log import Log
 from .report import draw_curve
@@ -101,7 +105,12 @@ class Run:
                     f"step {step} diverged: {name}={value}. Lower --lr, or set --grad-clip. "
                     f"{self._way_on('Then')}"
                 )
-        rows = [_rollout_row(step, episode) for group in groups_P for episode in group]
+        origin = {
+            "env": self._config.env,
+            "version": mint_envs.__version__,
+            "env_settings": split_settings(self._config, "train"),
+        }
+        rows = [{**origin, **_rollout_row(step, e)} for group in groups_P for e in group]
         self._append("rollouts.jsonl", rows)
         self._append("metrics.jsonl", [{"step": step, **metrics}])
         self._log.step(step, metrics)

@@ -9,10 +9,10 @@ from typing import Any
 _NUMBER = r"-?\d{1,15}"
 _QUESTION = re.compile(
     rf"(?:what is|what's|compute|calculate|evaluate|solve|q:|^)[ :]*"
-    rf"({_NUMBER}(?: ?[+*×·-] ?{_NUMBER}){{1,8}})\s*=?\s*[?.]?\s*(?:(?:a|answer):)?\s*\Z",
+    rf"({_NUMBER}(?: ?[+*\u00d7\u00b7-] ?{_NUMBER}){{1,8}})\s*=?\s*[?.]?\s*(?:(?:a|answer):)?\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
-_TERMS = re.compile(rf"\s*({_NUMBER})\s*([+*×·-]|\Z)")
+_TERMS = re.compile(rf"\s*({_NUMBER})\s*([+*\u00d7\u00b7-]|\Z)")
 
 
 def arithmetic_answer(prompt: Any) -> int | None:
@@ -39,7 +39,7 @@ def _value(expression: str) -> int:
     total, product, sign = 0, 1, 1
     for number, operator in _TERMS.findall(expression):
         product *= int(number)
-        if operator in ("*", "×", "·"):
+        if operator in ("*", "\u00d7", "\u00b7"):
             continue
         total, product = total + sign * product, 1
         sign = -1 if operator == "-" else 1

@@ -108,9 +108,7 @@ def try_probes(task: Task[Any], seed: int) -> dict[str, tuple[str, str]]:
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, NAME))
         found = in_child(_score_all, task, seed, path)
-    return {
-        kind: (what, text.replace(path, "FILE")) for kind, (what, text) in found.items()
-    }
+    return {kind: (what, text.replace(path, "FILE")) for kind, (what, text) in found.items()}
 
 
 def _score_all(task: Task[Any], seed: int, path: str) -> dict[str, tuple[str, str]]:

@@ -153,7 +153,9 @@ class TaskCheck:
             if right is None or given is None:
                 continue
             tried = True
-            fault = f"the prompt {shown(as_text(prompt)[-80:])} asks for {right}, and {given} is paid"
+            fault = (
+                f"the prompt {shown(as_text(prompt)[-80:])} asks for {right}, and {given} is paid"
+            )
             advice = "Make question and answer from the same numbers"
             self.findings.expect(right == given, "question and answer", fault, advice, "sum")
         return tried
@@ -206,7 +208,7 @@ class TaskCheck:
                 (text,) in one.examples or score_of(self.task, one.problem, (text,)) != 1.0
                 for one in questions
             )
-            fault = f"the response {text!r} earns the full mark on {len(questions)} questions of as many"
+            fault = f"the response {text!r} earns the full mark on {len(questions)} different questions"
             self.findings.expect(good, "gameable", fault, advice, "constant")
 
     def _different_questions(self) -> list[Drawn]:

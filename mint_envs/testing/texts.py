@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 #: Responses that answer nothing: none may earn the full mark.
 GARBAGE = ("", " ", "?", "I do not know.", "asdf qwer zxcv", "\n\n\n", "#### ", "```\n```", "{}")
 
-_SYLLABLES = "ba de fi go lu ma ne po ri su ta vo ze".split()
+_SYLLABLES = ("ba", "de", "fi", "go", "lu", "ma", "ne", "po", "ri", "su", "ta", "vo", "ze")
 
 
 def nonsense(words: int) -> str:

@@ -101,14 +101,12 @@ class _ShapedEpisode(Episode):
 
     def respond(self, text: str) -> str | Sequence[Message] | Reward:
         self._turns.append(text)
-        return self._seen(self._episode.respond(text))
+        answer = self._episode.respond(text)
+        return self._task.shaped(answer, self._turns) if isinstance(answer, Reward) else answer
 
     def cut(self, text: str) -> Reward:
         self._turns.append(text)
         return self._task.shaped(self._episode.cut(text), self._turns)
-
-    def _seen(self, answer: Any) -> Any:
-        return self._task.shaped(answer, self._turns) if isinstance(answer, Reward) else answer
 
 
 class TaskChange(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):

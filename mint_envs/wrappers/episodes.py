@@ -86,8 +86,6 @@ class RecordJSONL(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorAr
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Reset, and begin a new line."""
-        if seed is not None:
-            self._core.action_space.seed(seed)
         chosen = seed
         if chosen is None and (options or {}).get("index") is None:
             chosen = int(self._core.np_random.integers(2**31))
@@ -116,10 +114,15 @@ def _origin(env: gym.Env[Any, Any]) -> dict[str, Any]:
     spec = env.spec
     if spec is None:
         return {"env": "", "version": __version__, "env_settings": {}, "wrappers": []}
-    settings = {k: v for k, v in spec.kwargs.items() if k not in ("task", "tokenizer", "render_mode")}
+    settings = {
+        k: v for k, v in spec.kwargs.items() if k not in ("task", "tokenizer", "render_mode")
+    }
     wrappers = [
         {"name": one.entry_point, "settings": one.kwargs or {}}
         for one in spec.additional_wrappers
         if not one.entry_point.endswith((":RecordJSONL", ":TextIO"))
     ]
-    return {"env": spec.id, "version": __version__, "env_settings": settings, "wrappers": wrappers}
+    module, colon, _ = str(spec.kwargs.get("task", "")).partition(":")
+    ours = not colon or module.split(".")[0] in ("mint_envs", "__main__")
+    id = spec.id if ours else f"{module}:{spec.id}"  # importing the task registers the id
+    return {"env": id, "version": __version__, "env_settings": settings, "wrappers": wrappers}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import gymnasium as gym
@@ -41,14 +41,14 @@ class TextSpace(gym.Space[str]):
     def __repr__(self) -> str:
         return "TextSpace()"
 
-    def to_jsonable(self, sample_n: Sequence[str]) -> list[str]:
+    def to_jsonable(self, sample_n: Iterable[str]) -> list[str]:
         return list(sample_n)
 
     def from_jsonable(self, sample_n: list[Any]) -> list[str]:
         return [str(text) for text in sample_n]
 
 
-class TextIO(gym.Wrapper[str, str, Any, Any], gym.utils.RecordConstructorArgs):
+class TextIO(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
     """Observations and actions as text. Put it outermost.
 
     Contexts are append-only here too: the first observation is the prompt as the model sees it,
@@ -81,8 +81,8 @@ class TextIO(gym.Wrapper[str, str, Any, Any], gym.utils.RecordConstructorArgs):
             raise ValueError(f"The action {action!r} is no string. Give the response as text.")
         codec = self._core.codec
         stop = [] if codec.eos_token_id is None else [codec.eos_token_id]
-        tokens, *rest = self.env.step([*codec.encode_response(action), *stop])
+        result = self.env.step([*codec.encode_response(action), *stop])
+        tokens, reward, terminated, truncated, info = result
         # In a chat the end of the turn is part of the context, and not of the response.
         close = stop if len(tokens) and self._core.chat else []
-        reward, terminated, truncated, info = rest
         return codec.decode([*close, *tokens.tolist()]), reward, terminated, truncated, info
