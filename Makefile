@@ -39,7 +39,7 @@ $(VENV)/installed-train: $(BIN)/python $(SOURCE)
 # The tests run on the built and installed package, not on the source tree.
 $(VENV)/installed-test: $(BIN)/python $(SOURCE)
 	$(PIP) '$(TORCH)'
-	$(PIP) '.[local,mint,math,test]'
+	$(PIP) '.[local,mint,math,metric,test]'
 	@touch $@
 
 clean:

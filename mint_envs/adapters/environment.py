@@ -16,6 +16,7 @@ from ..env import TokenEnv
 from ..errors import IndexOutOfRange, RewardError, require
 from ..tokens import Codec
 from .base import RLAdapter, prompt_ids, prompt_ids_for
+from .loop import EnvAdapter
 
 
 def from_adapter(
@@ -38,6 +39,8 @@ def from_adapter(
     Raises:
         SettingError: the adapter has no samples or no reward.
     """
+    if isinstance(adapter, EnvAdapter) and prompts is None:  # there and back
+        return TokenEnv(adapter.task, tokenizer, render_mode)
     task = AdapterTask(adapter, prompts, reward_range)
     codec = Codec(tokenizer)
     if tokenizer is not None and getattr(adapter, "_tokenizer", True) is None:

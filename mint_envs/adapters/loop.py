@@ -49,10 +49,10 @@ def to_adapter(
         f"{name} takes several turns, and a loop over adapters has one response to a prompt: "
         "train on it with mint-grpo",
     )
-    return _EnvAdapter(core.task, size, seed, unmeasured)
+    return EnvAdapter(core.task, size, seed, unmeasured)
 
 
-class _EnvAdapter(RLAdapter):
+class EnvAdapter(RLAdapter):
     """A task behind the methods of an adapter. Its samples are problems."""
 
     def __init__(self, task: Task[Any], size: int, seed: int, unmeasured: float | None) -> None:

@@ -208,7 +208,7 @@ class TaskCheck:
                 (text,) in one.examples or score_of(self.task, one.problem, (text,)) != 1.0
                 for one in questions
             )
-            fault = f"the response {text!r} earns the full mark on {len(questions)} different questions"
+            fault = f"the response {text!r} earns the full mark on {len(questions)} questions"
             self.findings.expect(good, "gameable", fault, advice, "constant")
 
     def _different_questions(self) -> list[Drawn]:
