@@ -214,7 +214,7 @@ def make_task(task: Any, settings: dict[str, Any]) -> Task[Any]:
         raise SettingError(f"task={task!r} is {cls!r}, not a mint_envs.Task class")
     _check_settings(cls.__name__, cls, settings)
     built = cls(**settings)
-    if isinstance(built, RLAdapter):
+    if isinstance(built, RLAdapter) or hasattr(built, "compute_reward"):
         built = AdapterTask(built)
     if not isinstance(built, Task):
         raise SettingError(f"task={task!r} makes a {type(built).__name__}, not a mint_envs.Task")

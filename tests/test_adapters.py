@@ -174,6 +174,39 @@ def test_an_adapter_can_be_registered() -> None:
     assert pickle.loads(pickle.dumps(env.unwrapped.task)).size is None  # type: ignore[attr-defined]
 
 
+class Foreign:
+    """An adapter whose base class is another's."""
+
+    def build_dataset(self) -> list[int]:
+        return [3, 4]
+
+    def make_prompt(self, sample: int, tokenizer: Any) -> list[int]:
+        return list(tokenizer.encode(f"{sample} + 1 ="))
+
+    def compute_reward(self, response: str, sample: int) -> float:
+        return float(response.strip() == str(sample + 1))
+
+    def examples(self, sample: int) -> dict[str, float]:
+        return {str(sample + 1): 1.0}
+
+
+class ForeignCall:
+    def __call__(self, prompt: Any, response: Any) -> Any:
+        return Reward(float(ByteTokenizer().decode(response.to_ints()) == "7"))
+
+
+def test_an_adapter_of_another_base_class() -> None:
+    check_env(from_adapter(Foreign()), problems=2, max_examples=10)
+    mint_envs.register("test/Foreign-v0", Foreign)
+    assert mint_envs.make("test/Foreign-v0").unwrapped.task.size == 2  # type: ignore[attr-defined]
+    assert play(from_adapter(ForeignCall(), prompts=["3 + 4 ="]), "7")[0] == 1.0
+    with pytest.raises(SettingError, match="ForeignCall has no build_dataset"):
+        from_adapter(ForeignCall())
+    for wrong in (None, "mint/Math-v0", Foreign):
+        with pytest.raises(SettingError, match="is no adapter"):
+            from_adapter(wrong)
+
+
 # -- what the kit says of the documents' three -----------------------------------------------------
 
 

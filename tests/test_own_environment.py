@@ -332,8 +332,6 @@ def test_an_external_system_that_fails_is_unmeasured_and_not_wrong(examples: Non
 
 def test_the_walk_pays_for_the_way_that_was_gone(examples: None) -> None:
     env: Any = mint_envs.make("multi_step:example/Walk-v0").unwrapped
-    env.reset(seed=0)
-    x, y = env.problem
     episode = env.task.start((2, 0))
     assert episode.respond("East") == "You are at (1, 0)."
     assert episode.respond("stop").score == 0.5

@@ -62,7 +62,8 @@ def wrapped(name: str, folder: Path) -> gym.Env[Any, Any]:
 
 
 NAMES = [
-    "text", "text, several turns", "system", "few-shot", "length", "format", "limit", "record", "all",
+    "text", "text, several turns", "system", "few-shot", "length", "format", "limit", "record",
+    "all",
 ]  # fmt: skip
 
 
@@ -100,7 +101,7 @@ def test_a_foreign_environment_is_refused() -> None:
     for wrap in (TextIO, lambda env: SystemPrompt(env, "x")):
         with pytest.raises(SettingError, match="not an environment of mint_envs"):
             wrap(gym.make("CartPole-v1"))
-    with pytest.raises(SettingError, match="not a mint_envs.Task"):
+    with pytest.raises(SettingError, match="not a mint_envs"):
         TimeLimitTask("mint/Math-v0", 2)  # type: ignore[arg-type]
 
 

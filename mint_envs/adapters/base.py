@@ -60,6 +60,11 @@ class RLAdapter:
     def __init__(self, tokenizer: Any = None) -> None:
         self._tokenizer = tokenizer
 
+    @property
+    def name(self) -> str:
+        """The adapter's name in messages."""
+        return type(self).__name__
+
     def get_tokenizer(self) -> Tokenizer:
         """Return the tokenizer that was given, else the byte tokenizer."""
         if self._tokenizer is None:
@@ -80,9 +85,8 @@ class RLAdapter:
         Raises:
             SettingError: the adapter has none.
         """
-        name = type(self).__name__
         raise SettingError(
-            f"{name} has no build_dataset(): write it, or give from_adapter({name}(), "
+            f"{self.name} has no build_dataset(): write it, or give from_adapter({self.name}(), "
             "prompts=[...])"
         )
 
@@ -100,7 +104,7 @@ class RLAdapter:
         """
         if type(self).__call__ is RLAdapter.__call__:
             raise SettingError(
-                f"{type(self).__name__} gives no reward: define compute_reward(response, sample), "
+                f"{self.name} gives no reward: define compute_reward(response, sample), "
                 "or __call__(prompt, response)"
             )
         if self._made is None or self._made.tokenizer is not self.get_tokenizer():
@@ -111,7 +115,7 @@ class RLAdapter:
 
     def __call__(self, prompt: Any, response: Any) -> Reward:
         """Return the reward of a response, both as ``ModelInput``."""
-        raise SettingError(f"{type(self).__name__} does not define __call__(prompt, response)")
+        raise SettingError(f"{self.name} does not define __call__(prompt, response)")
 
     def evaluate(self, step: int, rewards: list[float], num_datums: int) -> None:
         """Print what a step came to; called by the loop after each."""
@@ -121,6 +125,47 @@ class RLAdapter:
     def examples(self, sample: Any) -> Mapping[str, float]:
         """Return worked examples of a sample, the one with the full mark first; none by default."""
         return {}
+
+
+class Adopted(RLAdapter):
+    """An adapter whose class is not ours: what it has is asked of it, the rest is as in ours."""
+
+    def __init__(self, adapter: Any) -> None:
+        super().__init__(getattr(adapter, "_tokenizer", None))
+        self._adapter = adapter
+        good = callable(adapter) or callable(getattr(adapter, "compute_reward", None))
+        if isinstance(adapter, type) or not good:
+            raise SettingError(
+                f"adapter={adapter!r} is no adapter: give an object with build_dataset, "
+                "make_prompt and compute_reward, or with __call__(prompt, response)"
+            )
+
+    @property
+    def name(self) -> str:
+        return type(self._adapter).__name__
+
+    def _ask(self, method: str, *arguments: Any) -> Any:
+        own = getattr(self._adapter, method, None)
+        return own(*arguments) if own else getattr(super(), method)(*arguments)
+
+    def build_dataset(self) -> list[Any]:
+        return list(self._ask("build_dataset"))
+
+    def make_prompt(self, sample: Any, tokenizer: Any) -> Any:
+        return self._ask("make_prompt", sample, tokenizer)
+
+    def compute_reward(self, response: str, sample: Any) -> Any:
+        return self._ask("compute_reward", response, sample)
+
+    def __call__(self, prompt: Any, response: Any) -> Any:
+        return self._adapter(prompt, response)
+
+    def evaluate(self, step: int, rewards: list[float], num_datums: int) -> None:
+        self._ask("evaluate", step, rewards, num_datums)
+
+    def examples(self, sample: Any) -> Mapping[str, float]:
+        found: Mapping[str, float] = self._ask("examples", sample)
+        return found
 
 
 class _Documented:
@@ -171,7 +216,7 @@ def prompt_ids(adapter: Any, sample: Any, codec: Codec) -> list[int]:
         return codec.encode_prompt([Message(role=m["role"], content=m["content"]) for m in items])
     require(
         bool(items),
-        f"{type(adapter).__name__}.make_prompt() returns {made!r}: return token ids, text or "
+        f"{adapter.name}.make_prompt() returns {made!r}: return token ids, text or "
         "chat messages, and at least one token",
     )
     return items

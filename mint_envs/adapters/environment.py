@@ -15,12 +15,12 @@ from ..core import Prompt, Reward, Task, TokenPrompt
 from ..env import TokenEnv
 from ..errors import IndexOutOfRange, RewardError, require
 from ..tokens import Codec
-from .base import RLAdapter, prompt_ids, prompt_ids_for
+from .base import Adopted, RLAdapter, prompt_ids, prompt_ids_for
 from .loop import EnvAdapter
 
 
 def from_adapter(
-    adapter: RLAdapter,
+    adapter: Any,
     *,
     tokenizer: Any = None,
     prompts: Sequence[Any] | None = None,
@@ -30,7 +30,7 @@ def from_adapter(
     """Return a Gymnasium environment of ``adapter``, which runs as it is.
 
     Args:
-        adapter: an adapter of either form; a subclass of ``RLAdapter`` or any such object.
+        adapter: an adapter of either form: of a subclass of ``RLAdapter``, ours or another's.
         tokenizer: as for ``TokenEnv``; the adapter gets it too, unless it has one.
         prompts: the samples, in place of ``adapter.build_dataset()``.
         reward_range: (lowest, highest) reward of the adapter; scaled to [0, 1].
@@ -69,13 +69,14 @@ class AdapterTask(Task[AdapterProblem]):
 
     def __init__(
         self,
-        adapter: RLAdapter,
+        adapter: Any,
         prompts: Sequence[Any] | None = None,
         reward_range: tuple[float, float] = (0.0, 1.0),
     ) -> None:
         low, high = reward_range
         require(low < high, f"reward_range={reward_range!r} must be (lowest, highest)")
-        self.adapter, self._low, self._high = adapter, float(low), float(high)
+        self.adapter = adapter if isinstance(adapter, RLAdapter) else Adopted(adapter)
+        self._low, self._high = float(low), float(high)
         self._codec = Codec(getattr(adapter, "_tokenizer", None))
         self._rows = list(prompts) if prompts is not None else self._fixed_rows()
         require(self._rows is None or len(self._rows) > 0, "there are no prompts: give one or more")
@@ -87,7 +88,7 @@ class AdapterTask(Task[AdapterProblem]):
     def _build(self, seed: int) -> list[Any]:
         with _seeded(seed):
             rows = list(self.adapter.build_dataset())
-        name = type(self.adapter).__name__
+        name = self.adapter.name
         require(bool(rows), f"{name}.build_dataset() returns no samples: return one or more")
         return rows
 
@@ -132,19 +133,18 @@ class AdapterTask(Task[AdapterProblem]):
         except (TypeError, ValueError, OverflowError):
             scaled = float("nan")
         if not 0.0 <= scaled <= 1.0:
-            name = type(self.adapter).__name__
             raise RewardError(
-                f"{name} gives the reward {value!r}, outside [{self._low:g}, {self._high:g}]. "
-                "Scale it, or say reward_range=(lowest, highest) to from_adapter."
+                f"{self.adapter.name} gives the reward {value!r}, outside "
+                f"[{self._low:g}, {self._high:g}]. Scale it, or say "
+                "reward_range=(lowest, highest) to from_adapter."
             )
         return scaled
 
     def examples(self, problem: AdapterProblem) -> Mapping[str, float]:
         """Return the adapter's own; else what stands in the sample and earns the full mark."""
-        own = getattr(self.adapter, "examples", None)
-        given = own(problem.sample) if callable(own) else {}
-        return given or {
-            text: 1.0 for text in _leaves(problem.sample) if self._is_right(text, problem)
+        found = _leaves(problem.sample)
+        return self.adapter.examples(problem.sample) or {
+            text: 1.0 for text in found if self._is_right(text, problem)
         }
 
     def _is_right(self, text: str, problem: AdapterProblem) -> bool:

@@ -60,7 +60,7 @@ mint_envs.register("{id}", {name})
 '''
 
 _TEST = '''\
-"""The test of {id}."""
+"""The test of {id}. Change it with the task; without a solver, leave solve= out."""
 
 from mint_envs.testing import check_env
 
