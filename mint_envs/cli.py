@@ -6,6 +6,7 @@ import importlib
 import sys
 
 import click
+import gymnasium as gym
 
 from .errors import MintEnvsError
 
@@ -41,7 +42,7 @@ class _Commands(click.Group):
         """A user's mistake is one line that says what to do next, not a traceback."""
         try:
             return super().invoke(context)
-        except MintEnvsError as error:
+        except (MintEnvsError, gym.error.Error) as error:
             click.echo(f"mint-envs: {error}", err=True)
             sys.exit(2)
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import pytest
 from click.testing import CliRunner, Result
 
@@ -34,8 +35,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("MINT_")]:
         monkeypatch.delenv(name)
-    path, modules = list(sys.path), set(sys.modules)
+    path, modules, ids = list(sys.path), set(sys.modules), set(gym.registry)
     yield tmp_path
+    for id in set(gym.registry) - ids:
+        del gym.registry[id]
     sys.path[:] = path
     for name in set(sys.modules) - modules:
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):

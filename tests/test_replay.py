@@ -76,7 +76,7 @@ def test_every_reward_of_a_run_is_computed_again(
 
 
 def test_it_covers_several_turns_and_cut_ones(tmp_path: Path) -> None:
-    rows = rows_of(run(tmp_path / "run", "test/Guess-v0", "--max-tokens", "2", "--batch", "20"))
+    rows = rows_of(run(tmp_path / "run", "test/Guess-v0", "--max-tokens", "3", "--batch", "30"))
     assert any(len(row["turns"]) > 1 for row in rows)
     assert any(row["truncated"] and row["scored"] for row in rows)
     assert any(row["reward"] > 0 for row in rows)

@@ -179,11 +179,16 @@ def test_worked_examples_in_a_chat() -> None:
     assert roles == ["user", "assistant", "user"]
 
 
+class ThreeSums(toys.Adder):
+    def sample(self, rng: np.random.Generator) -> toys.Sum:
+        return 10, int(rng.integers(3))
+
+
 def test_few_shot_says_what_it_cannot_do() -> None:
     with pytest.raises(SettingError, match="several turns"):
         FewShotTask(toys.GuessNumber())
     with pytest.raises(SettingError, match="lower shots"):
-        FewShotTask(toys.GoodRows(), 100)
+        FewShotTask(ThreeSums(), 3)
     with pytest.raises(SettingError, match="shots=0"):
         FewShotTask(toys.Adder(), 0)
 

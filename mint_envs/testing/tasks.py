@@ -92,8 +92,10 @@ class TaskCheck:
             self._rewritings(harmless)
             self._gameable()
             self._constant()
-            self._acting(other_process)
-            self._hostile_text()
+            if self._acting(other_process):
+                self._hostile_text()
+            else:  # an endless loop among the texts would be run too
+                self.findings.skipped["any text"] = "responses run in the process of the verdict"
             self.judge.compare_parts()
             if problems.reproducible:
                 repeats.run(other_process)
@@ -221,22 +223,23 @@ class TaskCheck:
                 break
         return list(found.values())
 
-    def _acting(self, other_process: bool) -> None:
-        """No response acts on the process that scores it, nor on files."""
+    def _acting(self, other_process: bool) -> bool:
+        """No response acts on the process that scores it, nor on files; False if one runs here."""
         if not other_process:
             self.findings.skipped["responses that act"] = "other_process=False"
-            return
+            return True
         try:
             pickle.dumps(self.task)
             harm = try_probes(self.task, self.drawn[0].seed)
         except Exception as error:  # not to be pickled: told elsewhere
             self.findings.skipped["responses that act"] = named(error)
-            return
+            return True
         for kind, fault in _HARM.items():
             what, text = harm.get(kind, ("", ""))
             advice = "Run generated code in a sandbox (mint_envs.code.grade), never eval or exec it"
             told = f"{what} {fault}: {shown(text)}"
             self.findings.expect(kind not in harm, "responses that act", told, advice, kind)
+        return HERE not in harm
 
     # -- any text ---------------------------------------------------------------------------
 
