@@ -132,10 +132,18 @@ def _spec_of(id: str) -> Any:
     try:
         spec = find_spec(id)
     except gym.error.Error as error:
-        raise SettingError(f"{error} Registered: {', '.join(env_ids())}.") from error
+        raise SettingError(unknown_id(id, error)) from error
     if spec.entry_point != _ENTRY_POINT:
         raise SettingError(f"{id} was not registered by mint_envs.register, and has no task")
     return spec
+
+
+def unknown_id(id: str, error: Exception) -> str:
+    """Return what to say of an id that is not registered: Gymnasium's error, and what to do."""
+    text = f"{error} Registered: {', '.join(env_ids())}."
+    if ":" not in id:
+        text += f" One that a file of yours registers is named with the file: my_file:{id}"
+    return text
 
 
 def find_spec(id: str) -> Any:

@@ -207,6 +207,16 @@ def test_an_adapter_of_another_base_class() -> None:
             from_adapter(wrong)
 
 
+def test_names_that_adapters_use_for_their_own_are_free() -> None:
+    class Named(adapters.SoundAddition):
+        examples = ["What is 1 + 1?"]  # type: ignore[assignment]
+
+        def __init__(self) -> None:
+            self.name, self.task, self.codec, self.adapter = "sums", "add", None, 1
+
+    assert "What is" in from_adapter(Named()).reset(seed=0)[1]["prompt"]
+
+
 # -- what the kit says of the documents' three -----------------------------------------------------
 
 

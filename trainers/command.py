@@ -29,7 +29,7 @@ from pydantic_settings import (
 
 import mint_envs
 from mint_envs.errors import MintEnvsError
-from mint_envs.registration import find_spec, locate, settings_of
+from mint_envs.registration import find_spec, locate, settings_of, unknown_id
 
 from .config import TrainConfig, defaults_for
 from .errors import TrainerError
@@ -206,9 +206,10 @@ def _own_settings(env: str) -> dict[str, _Flag]:
     """
     try:
         spec = find_spec(env)
-    except (gym.error.Error, ImportError, MintEnvsError) as error:
-        known = ", ".join(mint_envs.env_ids())
-        raise TrainerError(f"{error} Environments of this package: {known}.") from error
+    except gym.error.Error as error:
+        raise TrainerError(unknown_id(env, error)) from error
+    except MintEnvsError as error:
+        raise TrainerError(str(error)) from error
     if "task" not in spec.kwargs:
         return {}  # a third party's: its settings go through --env-settings
     try:

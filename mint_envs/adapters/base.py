@@ -60,11 +60,6 @@ class RLAdapter:
     def __init__(self, tokenizer: Any = None) -> None:
         self._tokenizer = tokenizer
 
-    @property
-    def name(self) -> str:
-        """The adapter's name in messages."""
-        return type(self).__name__
-
     def get_tokenizer(self) -> Tokenizer:
         """Return the tokenizer that was given, else the byte tokenizer."""
         if self._tokenizer is None:
@@ -85,8 +80,9 @@ class RLAdapter:
         Raises:
             SettingError: the adapter has none.
         """
+        name = name_of(self)
         raise SettingError(
-            f"{self.name} has no build_dataset(): write it, or give from_adapter({self.name}(), "
+            f"{name} has no build_dataset(): write it, or give from_adapter({name}(), "
             "prompts=[...])"
         )
 
@@ -104,7 +100,7 @@ class RLAdapter:
         """
         if type(self).__call__ is RLAdapter.__call__:
             raise SettingError(
-                f"{self.name} gives no reward: define compute_reward(response, sample), "
+                f"{name_of(self)} gives no reward: define compute_reward(response, sample), "
                 "or __call__(prompt, response)"
             )
         if self._made is None or self._made.tokenizer is not self.get_tokenizer():
@@ -115,7 +111,7 @@ class RLAdapter:
 
     def __call__(self, prompt: Any, response: Any) -> Reward:
         """Return the reward of a response, both as ``ModelInput``."""
-        raise SettingError(f"{self.name} does not define __call__(prompt, response)")
+        raise SettingError(f"{name_of(self)} does not define __call__(prompt, response)")
 
     def evaluate(self, step: int, rewards: list[float], num_datums: int) -> None:
         """Print what a step came to; called by the loop after each."""
@@ -125,6 +121,11 @@ class RLAdapter:
     def examples(self, sample: Any) -> Mapping[str, float]:
         """Return worked examples of a sample, the one with the full mark first; none by default."""
         return {}
+
+
+def name_of(adapter: Any) -> str:
+    """Return an adapter's name in messages."""
+    return type(getattr(adapter, "_adapter", adapter)).__name__
 
 
 class Adopted(RLAdapter):
@@ -139,10 +140,6 @@ class Adopted(RLAdapter):
                 f"adapter={adapter!r} is no adapter: give an object with build_dataset, "
                 "make_prompt and compute_reward, or with __call__(prompt, response)"
             )
-
-    @property
-    def name(self) -> str:
-        return type(self._adapter).__name__
 
     def _ask(self, method: str, *arguments: Any) -> Any:
         own = getattr(self._adapter, method, None)
@@ -164,8 +161,8 @@ class Adopted(RLAdapter):
         self._ask("evaluate", step, rewards, num_datums)
 
     def examples(self, sample: Any) -> Mapping[str, float]:
-        found: Mapping[str, float] = self._ask("examples", sample)
-        return found
+        own = getattr(self._adapter, "examples", None)
+        return dict(own(sample)) if callable(own) else {}
 
 
 class _Documented:
@@ -216,7 +213,7 @@ def prompt_ids(adapter: Any, sample: Any, codec: Codec) -> list[int]:
         return codec.encode_prompt([Message(role=m["role"], content=m["content"]) for m in items])
     require(
         bool(items),
-        f"{adapter.name}.make_prompt() returns {made!r}: return token ids, text or "
+        f"{name_of(adapter)}.make_prompt() returns {made!r}: return token ids, text or "
         "chat messages, and at least one token",
     )
     return items
