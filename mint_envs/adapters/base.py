@@ -132,7 +132,8 @@ class Adopted(RLAdapter):
     """An adapter whose class is not ours: what it has is asked of it, the rest is as in ours."""
 
     def __init__(self, adapter: Any) -> None:
-        super().__init__(getattr(adapter, "_tokenizer", None))
+        own = getattr(adapter, "get_tokenizer", None)  # its tokens are what it will decode
+        super().__init__(own() if callable(own) else getattr(adapter, "_tokenizer", None))
         self._adapter = adapter
         good = callable(adapter) or callable(getattr(adapter, "compute_reward", None))
         if isinstance(adapter, type) or not good:
