@@ -34,7 +34,7 @@ ROOMS: dict[str, set[str]] = {
     "vector": {*CORE, "spaces", "tokens", "env"},
     "registration": {*CORE, "spaces", "tokens", "env", "vector", "adapters"},
     # The registration knows adapters; ``to_adapter`` takes an id, which it looks up when called.
-    "adapters": {*CORE, "tokens", "env", "registration"},
+    "adapters": {*CORE, "tokens", "env", "registration", "adapters"},
     "mix": {*CORE, "registration"},
     "replay": {*CORE, "registration", "wrappers"},
     "wrappers": {*CORE, "env", "registration", "wrappers", "__version__"},
