@@ -43,7 +43,7 @@ $(VENV)/installed-train: $(BIN)/python $(SOURCE)
 # The tests run on the built and installed package, not on the source tree.
 $(VENV)/installed-test: $(BIN)/python $(SOURCE)
 	$(PIP) '$(TORCH)'
-	$(PIP) '.[local,mint,math,judge,mcp,ray,serve,show,test]'
+	$(PIP) '.[local,mint,math,judge,mcp,metric,ray,serve,show,test]'
 	@touch $@
 
 clean:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .adapters import RLAdapter, from_adapter, to_adapter
 from .core import Episode, Message, Reward, Task
 from .env import TokenEnv
 from .errors import MintEnvsError
@@ -24,7 +25,7 @@ from .tokens import ByteTokenizer, Tokenizer
 from .vector import TokenVectorEnv
 
 if TYPE_CHECKING:
-    from . import chat, code, math, testing, tooluse
+    from . import chat, code, math, testing, tooluse, wrappers
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,7 @@ __all__ = [
     "Episode",
     "Message",
     "MintEnvsError",
+    "RLAdapter",
     "Reward",
     "Task",
     "TokenEnv",
@@ -42,16 +44,19 @@ __all__ = [
     "chat",
     "code",
     "env_ids",
+    "from_adapter",
     "make",
     "math",
     "register",
     "register_envs",
     "score_batch",
     "testing",
+    "to_adapter",
     "tooluse",
+    "wrappers",
 ]
 
-_ROOMS = ("chat", "code", "math", "testing", "tooluse")
+_ROOMS = ("chat", "code", "math", "testing", "tooluse", "wrappers")
 
 
 def __getattr__(name: str) -> Any:

@@ -6,17 +6,23 @@ import importlib
 import sys
 
 import click
+import gymnasium as gym
 
 from .errors import MintEnvsError
 
 #: Name of a command → one line of help; the command itself is in ``commands/NAME.py``.
 COMMANDS = {
-    "show": "Look at rollouts: in a browser in the terminal, or on one page.",
-    "serve": "Serve environments and graders over HTTP.",
-    "audit": "Audit a data set: do its tests and answers tell right from wrong?",
+    "list": "List the environments with their settings.",
+    "play": "Be the model: type a response, see its reward.",
+    "new": "Write a new environment and its test.",
+    "check": "Run the conformance kit on an environment.",
     "bench": "Benchmark a reward: right, sound, useful for learning, fast, hackable?",
-    "doctor": "Say which sandbox this machine has, and prove it by attacks.",
+    "audit": "Audit a data set: do its tests and answers tell right from wrong?",
     "score": "Score saved responses with an environment.",
+    "show": "Look at rollouts: in a browser in the terminal, or on one page.",
+    "replay": "Compute every reward of a run again, and say which differ.",
+    "serve": "Serve environments and graders over HTTP.",
+    "doctor": "Say which sandbox this machine has, and prove it by attacks.",
 }
 
 
@@ -41,7 +47,7 @@ class _Commands(click.Group):
         """A user's mistake is one line that says what to do next, not a traceback."""
         try:
             return super().invoke(context)
-        except MintEnvsError as error:
+        except (MintEnvsError, gym.error.Error) as error:
             click.echo(f"mint-envs: {error}", err=True)
             sys.exit(2)
 

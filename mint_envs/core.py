@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypedDict, TypeVar
 
@@ -30,6 +30,21 @@ class Message(TypedDict):
 
 #: Text to be continued (few-shot completion style), or chat messages for the tokenizer's template.
 Prompt = str | Sequence[Message]
+
+
+class TokenPrompt(str):
+    """A prompt whose author makes the tokens too. As a string it is what those tokens say.
+
+    ``tokens_for(tokenizer)`` returns the ids; the environment takes them as they are.
+    """
+
+    __slots__ = ("tokens_for",)
+    tokens_for: Callable[[Any], list[int]]
+
+    def __new__(cls, text: str, tokens_for: Callable[[Any], list[int]]) -> TokenPrompt:
+        self = super().__new__(cls, text)
+        self.tokens_for = tokens_for
+        return self
 
 
 @dataclass(frozen=True, slots=True)

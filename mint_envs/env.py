@@ -109,6 +109,11 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         return self._problem
 
     @property
+    def chat(self) -> bool:
+        """True if the prompt of this episode is chat messages, not text to be continued."""
+        return not isinstance(self._prompt, str)
+
+    @property
     def running(self) -> bool:
         """True between ``reset`` and the end of the episode."""
         return self._episode is not None
@@ -181,8 +186,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
             info = self._info(act.text, finish, answer)
             truncated = not self._complete(act)
             return _no_tokens(), info["score"], not truncated, truncated, info
-        chat = not isinstance(self._prompt, str)
-        tokens = self.codec.encode_reply(answer, chat, act.last)
+        tokens = self.codec.encode_reply(answer, self.chat, act.last)
         self._transcript.append(self.codec.decode(tokens))
         return np.array(tokens, dtype=np.int64), 0.0, False, False, self._info(act.text, finish)
 

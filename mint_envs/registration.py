@@ -12,14 +12,17 @@ import inspect
 import json
 import numbers
 import re
+import sys
 import types
 import typing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
+from .adapters import AdapterTask, RLAdapter
 from .core import Task
 from .env import TokenEnv
 from .errors import SettingError, did_you_mean
@@ -31,6 +34,7 @@ BUILT_IN = {
     "mint/Code-v0": "mint_envs.code.tasks:CodeTask",
     "mint/ToolUse-v0": "mint_envs.tooluse.tasks:ToolUseTask",
     "mint/Chat-v0": "mint_envs.chat.tasks:ChatTask",
+    "mint/Mix-v0": "mint_envs.mix:MixTask",
 }
 
 _ENTRY_POINT = "mint_envs.registration:make_env"
@@ -49,13 +53,14 @@ class Setting:
     help: str
 
 
-def register(id: str, task: type[Task[Any]] | str, **defaults: Any) -> None:
+def register(id: str, task: Any, **defaults: Any) -> None:
     """Register ``task`` under ``id``, so that ``gym.make(id)`` makes an environment of it.
 
     Args:
         id: ``"namespace/Name-v0"``; it carries a version, since a changed prompt or reward is a
             new one. Registering an id again replaces it.
-        task: a ``Task`` subclass whose keyword arguments are the settings, or ``"module:Class"``.
+        task: a ``Task`` subclass whose keyword arguments are the settings, a function that
+            returns a task, an ``RLAdapter`` subclass, or ``"module:Class"``.
         defaults: values for some of the settings, JSON-able.
 
     Raises:
@@ -95,7 +100,7 @@ def make(id: str, **settings: Any) -> gym.Env[Any, Any]:
         SettingError: a setting that the task does not have, or a value it refuses.
         gymnasium.error.Error: an unknown id (the message suggests the nearest).
     """
-    return gym.make(id, **settings)
+    return gym.make(locate(id), **settings)
 
 
 def env_ids() -> list[str]:
@@ -105,13 +110,87 @@ def env_ids() -> list[str]:
 
 def settings_of(id: str) -> dict[str, Setting]:
     """Return the settings of a registered id, by name (``tokenizer`` is not among them)."""
-    spec = gym.spec(id)
-    kwargs = dict(spec.kwargs)
+    kwargs = dict(_spec_of(id).kwargs)
     found = _settings(_resolve(kwargs.pop("task")))
     return {
         name: Setting(setting.type, kwargs.get(name, setting.default), setting.help)
         for name, setting in found.items()
     }
+
+
+def task_of(id: str, **settings: Any) -> Task[Any]:
+    """Return the task of a registered id, without an environment.
+
+    Raises:
+        SettingError: the id is unknown or not one of a task, or a setting is refused.
+    """
+    kwargs = {**_spec_of(id).kwargs, **settings}
+    return make_task(kwargs.pop("task"), kwargs)
+
+
+def _spec_of(id: str) -> Any:
+    try:
+        spec = find_spec(id)
+    except gym.error.Error as error:
+        raise SettingError(unknown_id(id, error)) from error
+    if spec.entry_point != _ENTRY_POINT:
+        raise SettingError(f"{id} was not registered by mint_envs.register, and has no task")
+    return spec
+
+
+def unknown_id(id: str, error: Exception) -> str:
+    """Return what to say of an id that is not registered: Gymnasium's error, and what to do."""
+    text = f"{error} Registered: {', '.join(env_ids())}."
+    if ":" not in id:
+        text += f" One that a file of yours registers is named with the file: my_file:{id}"
+    return text
+
+
+def find_spec(id: str) -> Any:
+    """Return Gymnasium's spec of an id, ours or another's; ``"module:id"`` imports the module.
+
+    Raises:
+        SettingError: the module cannot be imported.
+        gymnasium.error.Error: the id is not registered.
+    """
+    return gym.spec(locate(id).rpartition(":")[2])
+
+
+def locate(id: str) -> str:
+    """Import the module of ``"module:id"``, and return the id as ``gym.make`` takes it.
+
+    ``"echo:my/Echo-v0"`` looks for ``echo`` in the working folder too, which a command does not
+    do by itself; ``"path/to/echo.py:my/Echo-v0"`` names the file.
+
+    Raises:
+        SettingError: there is no such module or file, or the file's name is another module's.
+    """
+    module, colon, name = id.rpartition(":")
+    if not colon:
+        return id
+    file = Path(module)
+    if file.suffix != ".py":
+        _import(id, module, Path.cwd())
+        return id
+    if not file.is_file():
+        raise SettingError(f"{id}: there is no file {module} (looked from {Path.cwd()})")
+    found = getattr(_import(id, file.stem, file.resolve().parent), "__file__", None)
+    if found is None or Path(found).resolve() != file.resolve():
+        raise SettingError(f"{id}: the name {file.stem} is taken by {found}; rename {module}")
+    return f"{file.stem}:{name}"
+
+
+def _import(id: str, module: str, folder: Path) -> Any:
+    """Import ``module``, from ``folder`` if nowhere else: so no module is shadowed by a file."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        where = (
+            f" in {folder}, nor installed" if error.name == module else f", which {module} needs"
+        )
+        raise SettingError(f"{id}: there is no module {error.name}{where}") from error
 
 
 def make_env(
@@ -144,6 +223,8 @@ def make_task(task: Any, settings: dict[str, Any]) -> Task[Any]:
         raise SettingError(f"task={task!r} is {cls!r}, not a mint_envs.Task class")
     _check_settings(cls.__name__, cls, settings)
     built = cls(**settings)
+    if isinstance(built, RLAdapter) or hasattr(built, "compute_reward"):
+        built = AdapterTask(built)
     if not isinstance(built, Task):
         raise SettingError(f"task={task!r} makes a {type(built).__name__}, not a mint_envs.Task")
     return built
@@ -184,12 +265,18 @@ def _settings(cls: Any) -> dict[str, Setting]:
     for parameter in inspect.signature(cls).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
+        if parameter.name == "tokenizer" and _is_adapter(cls):  # the environment's own setting
+            continue
         kind, help = hints.get(parameter.name, Any), ""
         if typing.get_origin(kind) is typing.Annotated:
             kind, *notes = typing.get_args(kind)
             help = next((note for note in notes if isinstance(note, str)), "")
         found[parameter.name] = Setting(kind, parameter.default, help)
     return found
+
+
+def _is_adapter(cls: Any) -> bool:
+    return inspect.isclass(cls) and issubclass(cls, RLAdapter)
 
 
 def _hints(call: Any) -> dict[str, Any]:
@@ -253,7 +340,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def type_name(kind: Any) -> str:
-    """Return a type as a user would write it."""
+    """Return a type as people write it: ``int``, ``str | None``, ``one of 'a', 'b'``."""
     if typing.get_origin(kind) is typing.Literal:
         return f"one of {', '.join(map(repr, typing.get_args(kind)))}"
     return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from .core import Message, Prompt
+from .core import Message, Prompt, TokenPrompt
 from .errors import TokenizerError
 from .hub import offline_if_unreachable
 
@@ -83,10 +84,11 @@ class ByteTokenizer:
         messages: Sequence[Message],
         tokenize: bool = False,
         add_generation_prompt: bool = True,
-    ) -> str:
-        """Return the messages as ChatML text (the signature is Hugging Face's)."""
+    ) -> str | list[int]:
+        """Return the messages as ChatML, text or ids (the signature is Hugging Face's)."""
         turns = [f"<|im_start|>{m['role']}\n{m['content']}<|im_end|>\n" for m in messages]
-        return "".join(turns) + ("<|im_start|>assistant\n" if add_generation_prompt else "")
+        text = "".join(turns) + ("<|im_start|>assistant\n" if add_generation_prompt else "")
+        return self.encode(text) if tokenize else text
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, ByteTokenizer)
@@ -144,6 +146,8 @@ class Codec:
         Raises:
             TokenizerError: the chat template refuses the messages.
         """
+        if isinstance(prompt, TokenPrompt):
+            return self._checked(prompt.tokens_for(self.tokenizer))
         if isinstance(prompt, str):
             return self._bos + self._encode([(prompt, False)])
         return self._encode(self._framed(prompt, self._apply_template))
@@ -253,6 +257,16 @@ class Codec:
         return {int(i) for i in found if i is not None}
 
     # -- encoding ---------------------------------------------------------------------------
+
+    def _checked(self, ids: Sequence[int]) -> list[int]:
+        """Return the ids of a prompt that somebody else encoded."""
+        for i in ids:
+            if isinstance(i, bool) or not isinstance(i, Integral) or not 0 <= i < self.vocab_size:
+                raise TokenizerError(
+                    f"a prompt holds {i!r}, which is no token id in [0, {self.vocab_size}). "
+                    "Encode it with the tokenizer that make_prompt is given."
+                )
+        return [int(i) for i in ids]
 
     def _has_special(self, text: str) -> bool:
         return self._find_special.search(text) is not None

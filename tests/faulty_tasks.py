@@ -6,9 +6,12 @@ import itertools
 import os
 import random
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -338,6 +341,62 @@ class ExamplesWrong(Adder):
 class Unpicklable(Adder):
     def __init__(self) -> None:
         self.lock = threading.Lock()
+
+
+# -- responses that act -----------------------------------------------------------------------
+
+
+class ExecutesFences(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        code = re.search(r"```python\n(.*?)```", response, re.DOTALL)
+        with suppress(Exception):
+            exec(code[1] if code else "", {})
+        return super().score(problem, response)
+
+
+class Evaluates(Adder):
+    """Takes any expression for an answer; with no builtins, which holds nobody."""
+
+    def score(self, problem: Sum, response: str) -> Reward:
+        try:
+            value = str(eval(response, {"__builtins__": {}}))
+        except Exception:
+            value = ""
+        return super().score(problem, value)
+
+    def examples(self, problem: Sum) -> dict[str, float]:
+        return {self.answer(problem): 1.0, "": 0.0}
+
+
+class RunsPrograms(Adder):
+    """In a process of its own, which can write anywhere."""
+
+    def score(self, problem: Sum, response: str) -> Reward:
+        if response.startswith("import "):
+            subprocess.run([sys.executable, "-I", "-c", response], capture_output=True, check=False)
+        return super().score(problem, response)
+
+
+class Shell(Adder):
+    """Hands a response to a program on a command line."""
+
+    def score(self, problem: Sum, response: str) -> Reward:
+        if len(response) < 200 and "touch" in response:
+            line = f"echo {response} | cat"
+            subprocess.run(line, shell=True, capture_output=True, check=False)
+        return super().score(problem, response)
+
+
+class OneAnswerForAll(Adder):
+    def answer(self, problem: Sum) -> str:
+        return "17"
+
+
+class PaysForWords(Adder):
+    def score(self, problem: Sum, response: str) -> Reward:
+        if len(set(response.split())) >= 30:
+            return Reward(1.0, {"digits": 1.0}, {"read": ""})
+        return super().score(problem, response)
 
 
 # -- several turns --------------------------------------------------------------------------------

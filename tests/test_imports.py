@@ -37,27 +37,23 @@ ROOMS: dict[str, set[str]] = {
     "env": {*CORE, "spaces", "tokens", "executors"},
     "vector": {*CORE, "spaces", "tokens", "env", "executors"},
     "registration": {*CORE, "spaces", "tokens", "env", "vector", "adapters"},
-    "adapters": {*CORE},
+    # The registration knows adapters; ``to_adapter`` takes an id, which it looks up when called.
+    "adapters": {*CORE, "tokens", "env", "registration", "adapters"},
+    "mix": {*CORE, "registration"},
+    "replay": {*CORE, "registration", "wrappers"},
+    "wrappers": {*CORE, "env", "registration", "wrappers", "__version__"},
     **{family: {*CORE, "datasets", family} for family in FAMILIES},
 }
 #: Rooms that stand on top, and may import all of mint_envs.
 TOP = {
-    "testing",
-    "interop",
-    "cli",
-    "commands",
-    "serve",
-    "client",
-    "show",
-    "offline",
-    "__init__",
+    "testing", "interop", "offline", "serve", "client", "show", "cli", "commands", "__init__",
     "__main__",
-}
+}  # fmt: skip
 
 #: Foreign packages, and the rooms that may import them; elsewhere inside functions only, or never.
 GYMNASIUM = {
     "env", "vector", "spaces", "registration", "testing", "cli", "__init__", "interop", "serve",
-    "offline",
+    "offline", "wrappers",
 }  # fmt: skip
 LAZY = {
     "torch", "transformers", "mint", "tinker", "datasets", "huggingface_hub", "pyarrow", "mcp",

@@ -18,7 +18,8 @@ import toys
 from mint_envs import TokenEnv
 from mint_envs.errors import ContractError, SettingError
 from mint_envs.testing import HARMLESS, check_env, check_task
-from mint_envs.testing.texts import search
+from mint_envs.testing.arithmetic import arithmetic_answer
+from mint_envs.testing.texts import nonsense, search
 
 GOOD = [toys.Adder, toys.GoodRows, toys.GuessNumber, toys.GuessNumberChat]
 
@@ -56,6 +57,12 @@ TASKS: dict[type, set[str]] = {
     faulty_tasks.AlwaysOne: {"examples", "gameable"},
     faulty_tasks.EmptyEarns: {"examples"},
     faulty_tasks.PromptEarns: {"gameable"},
+    faulty_tasks.PaysForWords: {"gameable"},
+    faulty_tasks.OneAnswerForAll: {"question and answer"},
+    faulty_tasks.ExecutesFences: {"responses that act"},
+    faulty_tasks.Evaluates: {"responses that act"},
+    faulty_tasks.RunsPrograms: {"responses that act"},
+    faulty_tasks.Shell: {"responses that act"},
     faulty_tasks.SharedMetadata: {"shared metadata"},
     faulty_tasks.ClockInMetadata: {"determinism"},
     faulty_tasks.MetadataType: {"metadata type"},
@@ -128,7 +135,8 @@ def test_a_good_environment_passes(task: Any) -> None:
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.__name__)
 def test_a_fault_of_a_task_is_found(task: Any) -> None:
     rules = TASKS[task]
-    elsewhere = rules <= {"another process", "determinism"}  # a process costs half a second
+    # A process costs half a second.
+    elsewhere = rules <= {"another process", "determinism", "responses that act"}
     found = findings_of(
         lambda: check_task(task(), problems=4, max_examples=150, other_process=elsewhere)
     )
@@ -273,3 +281,29 @@ def test_a_task_of_a_script_is_checked_in_another_process_too() -> None:
     assert "another process (2)" in done.stdout, done.stderr
     assert "Salted breaks the contract in 1 way" in done.stderr
     assert "another process: seed 0 gives" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer"),
+    [
+        ("Q: What is 4 + 5?\nA: 9\n\nQ: What is 12 + 7?\nA:", 19),
+        ("What is 3 * 4 - 5 * 2?", 2),
+        ("Compute 10 - 2 - 3 =", 5),
+        ("12 + 7 =", 19),
+        ([{"role": "user", "content": "Calculate 2 \u00d7 -3."}], -6),
+        ("How many digits are in 12 + 7?", None),
+        ("What is 12 + 7, times two?", None),
+        ("What is 12?", None),
+        ("", None),
+        ([], None),
+    ],
+)
+def test_plain_sums_are_solved_and_nothing_else(prompt: Any, answer: int | None) -> None:
+    assert arithmetic_answer(prompt) == answer
+
+
+def test_made_up_words_differ_and_are_the_same_every_time() -> None:
+    for text, words in ((nonsense(40), 40), (nonsense(120), 120)):
+        found = text.replace(".", "").lower().split()
+        assert len(found) == len(set(found)) == words
+    assert nonsense(40).count(".") == 4

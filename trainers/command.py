@@ -29,7 +29,7 @@ from pydantic_settings import (
 
 import mint_envs
 from mint_envs.errors import MintEnvsError
-from mint_envs.registration import settings_of
+from mint_envs.registration import find_spec, locate, settings_of, unknown_id
 
 from .config import TrainConfig, defaults_for
 from .errors import TrainerError
@@ -45,7 +45,7 @@ examples:
   mint-grpo mint/Math-v0 --digits 1 --steps 30    one-digit sums
   mint-grpo mint/Math-v0 --dataset train.jsonl --max-tokens 200
   MINT_API_KEY=... mint-grpo mint/Math-v0         the same on a MinT service
-  mint-grpo my_package:my/Env-v0                  your own registered environment
+  mint-grpo my_file:my/Env-v0                     your own, registered in my_file.py here
 
 environments: {ids}
 """
@@ -101,9 +101,17 @@ def parse(argv: Sequence[str]) -> Command:
         return _resume(folder, argv, key, base_url)
     if argv[0].startswith("-"):
         raise TrainerError(f"the environment comes first: mint-grpo ENV {argv[0]} ...")
-    env = argv[0]
+    env = _located(argv[0])
     config = _read(env, argv[1:], key, [_from_variables(os.environ), _from_variables(dotenv)])
     return Command(config, _run_folder(config), False, key, base_url)
+
+
+def _located(env: str) -> str:
+    """Return the id, with the module that it names importable from the working folder."""
+    try:
+        return locate(env)
+    except (MintEnvsError, ImportError) as error:
+        raise TrainerError(str(error)) from error
 
 
 def _dotenv() -> dict[str, str]:
@@ -132,9 +140,9 @@ def _take_resume(argv: Sequence[str]) -> tuple[Path | None, list[str]]:
 
 def _resume(folder: Path, argv: Sequence[str], key: str | None, base_url: str | None) -> Command:
     stored = read_config(folder)
-    env = str(stored["env"])
+    env = _located(str(stored["env"]))
     if argv and not argv[0].startswith("-"):
-        if argv[0] != env:
+        if _located(argv[0]) != env:
             raise TrainerError(f"{folder} is a run of {env}, not of {argv[0]}: leave {argv[0]} out")
         argv = argv[1:]
     # The run's own settings stand in for the defaults, and the environment has no say.
@@ -197,10 +205,11 @@ def _own_settings(env: str) -> dict[str, _Flag]:
         TrainerError: the id is unknown, or its module cannot be imported.
     """
     try:
-        spec = gym.spec(env)
-    except (gym.error.Error, ImportError) as error:
-        known = ", ".join(mint_envs.env_ids())
-        raise TrainerError(f"{error} Environments of this package: {known}.") from error
+        spec = find_spec(env)
+    except gym.error.Error as error:
+        raise TrainerError(unknown_id(env, error)) from error
+    except MintEnvsError as error:
+        raise TrainerError(str(error)) from error
     if "task" not in spec.kwargs:
         return {}  # a third party's: its settings go through --env-settings
     try:

@@ -165,6 +165,12 @@ LOCAL: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 
+#: The same for any other environment: its author sees within minutes whether it can be learned.
+LOCAL_OTHER: dict[str, Any] = {
+    "steps": 30, "batch": 16, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
+    "betas": (0.9, 0.95), "length_norm": "token", "grad_clip": 1.0, "max_tokens": 32,
+    "temperature": 1.0, "eval_every": 10, "eval_problems": 100,
+}  # fmt: skip
 
 #: A service may be gone at any step; a checkpoint there costs what each step's sampler costs.
 SERVICE: dict[str, Any] = {"save_every": 1}
@@ -183,6 +189,7 @@ def defaults_for(env: str, backend: str, preset: str | None = None) -> dict[str,
     local = (preset or backend) == "local"
     return {
         **(SERVICE if backend == "mint" else {}),
+        **(LOCAL_OTHER if local and name not in LOCAL else {}),
         **DOCUMENTED.get(name, {}),
         **(LOCAL.get(name, {}) if local else {}),
     }

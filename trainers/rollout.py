@@ -19,6 +19,7 @@ import numpy as np
 from mint_envs import TokenVectorEnv
 from mint_envs.env import TokenEnv, step_many
 from mint_envs.errors import MintEnvsError
+from mint_envs.registration import find_spec, locate
 
 from .backends import Backend, Datum, SampleRequest, SamplingParams
 from .errors import TrainerError
@@ -76,7 +77,8 @@ class EnvPool:
         eos = getattr(tokenizer, "eos_token_id", None)
         self._eos: tuple[int, ...] = () if eos is None else (int(eos),)
         try:
-            spec = gym.spec(env)
+            env = locate(env)
+            spec = find_spec(env)
             if spec.vector_entry_point == _OURS and not spec.additional_wrappers:
                 vector = gym.make_vec(env, num_envs=size, tokenizer=tokenizer, **settings)
                 assert isinstance(vector.unwrapped, TokenVectorEnv)

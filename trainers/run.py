@@ -5,7 +5,8 @@
     config.json      every setting, and what the backend chose (dtype, threads)
     metrics.jsonl    one object a step
     eval.jsonl       one object an evaluation
-    rollouts.jsonl   prompt, response, reward, parts, of every episode (trainers/transcript.py)
+    rollouts.jsonl   every episode, as trainers/transcript.py says, and what rebuilds it: env,
+                     version, env_settings, seed (``mint-envs replay``)
     checkpoints/     step-000020/ ..., and state.json, which names the newest
     curve.svg        reward and accuracy by step
 
@@ -27,10 +28,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import mint_envs
+
 from .atomic import write_whole
 from .backends import Backend
 from .config import TrainConfig
 from .errors import TrainerError
+from .evaluation import split_settings
 from .jsonl import append_rows, read_rows
 from .log import Log
 from .report import draw_curve
@@ -106,8 +110,13 @@ class Run:
                     f"step {step} diverged: {name}={value}. Lower --lr, or set --grad-clip. "
                     f"{self._way_on('Then')}"
                 )
+        origin = {
+            "env": self._config.env,
+            "version": mint_envs.__version__,
+            "env_settings": split_settings(self._config, "train"),
+        }
         rows = [
-            {"step": step, **rollout_row(episode, decode)}
+            {**origin, "step": step, **rollout_row(episode, decode)}
             for group in groups_P
             for episode in group
         ]

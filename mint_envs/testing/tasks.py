@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from ..core import Reward, Task
+from .arithmetic import arithmetic_answer, whole_answer
 from .findings import Findings, Report, shown
 from .guards import global_seed
-from .problems import Drawn, ProblemCheck
+from .probes import FILE, HERE, equal_to_all, try_probes
+from .problems import Drawn, ProblemCheck, draw
 from .repeats import RepeatCheck
-from .texts import GARBAGE, HARMLESS, ODD, search, texts
+from .texts import CONSTANTS, GARBAGE, HARMLESS, NONSENSE, ODD, search, texts
 from .verdicts import Judge, Turns, named, said, score_of, turns_of
 
 Solver = Callable[[Any], str | Sequence[str]]
+
+_DIFFERENT = 3  # questions that one answer must not fit
+_DRAWS = 40  # seeds to look for them in
+_HARM = {
+    HERE: "runs in the process of the verdict, which it can change",
+    FILE: "writes a file outside of any sandbox",
+}
 
 
 def check_task(
@@ -80,7 +91,11 @@ class TaskCheck:
             self._solved_from_prompt(solve)
             self._rewritings(harmless)
             self._gameable()
-            self._hostile_text()
+            self._constant()
+            if self._acting(other_process):
+                self._hostile_text()
+            else:  # an endless loop among the texts would be run too
+                self.findings.skipped["any text"] = "responses run in the process of the verdict"
             self.judge.compare_parts()
             if problems.reproducible:
                 repeats.run(other_process)
@@ -118,7 +133,8 @@ class TaskCheck:
 
     def _solved_from_prompt(self, solve: Solver | None) -> None:
         if solve is None:
-            self.findings.skipped["solved from the prompt"] = "no solve= was given"
+            if not self._sums():
+                self.findings.skipped["solved from the prompt"] = "no solve= was given"
             return
         for one in self.drawn:
             prompt = self.task.prompt(one.problem)
@@ -129,6 +145,22 @@ class TaskCheck:
             advice = "Make question and answer from the same numbers"
             good = reward is not None and score in (1.0, None)
             self.findings.expect(good, "question and answer", fault, advice, "solved")
+
+    def _sums(self) -> bool:
+        """Plain arithmetic needs no solver of the user's; return whether there was any."""
+        tried = False
+        for one in self.drawn:
+            prompt = self.task.prompt(one.problem)
+            right, given = arithmetic_answer(prompt), whole_answer(one.examples)
+            if right is None or given is None:
+                continue
+            tried = True
+            fault = (
+                f"the prompt {shown(as_text(prompt)[-80:])} asks for {right}, and {given} is paid"
+            )
+            advice = "Make question and answer from the same numbers"
+            self.findings.expect(right == given, "question and answer", fault, advice, "sum")
+        return tried
 
     def _rewritings(self, harmless: Mapping[str, Callable[[str], str]]) -> None:
         """A parser that is too narrow takes the mark away for a space or a line end."""
@@ -154,14 +186,60 @@ class TaskCheck:
         """What answers no question may not earn the full mark, problem after problem."""
         advice = "Give the full mark to right answers only"
         nonsense = [(f"the response {text!r}", [text] * len(self.drawn)) for text in GARBAGE]
+        nonsense += [(f"a response of {k}", [v] * len(self.drawn)) for k, v in NONSENSE.items()]
         copied = [as_text(self.task.prompt(one.problem)) for one in self.drawn]
-        for name, responses in [*nonsense, ("the prompt, copied,", copied)]:
+        forged = [equal_to_all([text, repr(one.problem)[:5000], *map(str, one.examples)]) or ""
+                  for text, one in zip(copied, self.drawn, strict=True)]  # fmt: skip
+        equal = "code whose functions return an object equal to everything"
+        for name, responses in [*nonsense, ("the prompt, copied,", copied), (equal, forged)]:
             marks = sum(
                 (text,) not in one.examples and score_of(self.task, one.problem, (text,)) == 1.0
                 for one, text in zip(self.drawn, responses, strict=True)
             )
             fault = f"{name} earns the full mark on {marks} of {len(self.drawn)} problems"
             self.findings.expect(marks * 2 <= len(self.drawn), "gameable", fault, advice)
+
+    def _constant(self) -> None:
+        """One short answer that is right for every question answers none of them."""
+        questions = self._different_questions()
+        if len(questions) < _DIFFERENT:
+            return
+        advice = "Take the right answer from the problem, not from the code of the reward"
+        for text in CONSTANTS:
+            good = any(
+                (text,) in one.examples or score_of(self.task, one.problem, (text,)) != 1.0
+                for one in questions
+            )
+            fault = f"the response {text!r} earns the full mark on {len(questions)} questions"
+            self.findings.expect(good, "gameable", fault, advice, "constant")
+
+    def _different_questions(self) -> list[Drawn]:
+        """Return a few problems with different prompts, those drawn already first."""
+        found: dict[str, Drawn] = {}
+        later = (draw(self.task, seed) for seed in range(len(self.drawn), _DRAWS))
+        for one in chain(self.drawn, later):
+            found.setdefault(as_text(self.task.prompt(one.problem)), one)
+            if len(found) >= _DIFFERENT and one.seed >= len(self.drawn) - 1:
+                break
+        return list(found.values())
+
+    def _acting(self, other_process: bool) -> bool:
+        """No response acts on the process that scores it, nor on files; False if one runs here."""
+        if not other_process:
+            self.findings.skipped["responses that act"] = "other_process=False"
+            return True
+        try:
+            pickle.dumps(self.task)
+            harm = try_probes(self.task, self.drawn[0].seed)
+        except Exception as error:  # not to be pickled: told elsewhere
+            self.findings.skipped["responses that act"] = named(error)
+            return True
+        for kind, fault in _HARM.items():
+            what, text = harm.get(kind, ("", ""))
+            advice = "Run generated code in a sandbox (mint_envs.code.grade), never eval or exec it"
+            told = f"{what} {fault}: {shown(text)}"
+            self.findings.expect(kind not in harm, "responses that act", told, advice, kind)
+        return HERE not in harm
 
     # -- any text ---------------------------------------------------------------------------
 

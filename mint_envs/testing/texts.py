@@ -11,6 +11,34 @@ if TYPE_CHECKING:
 #: Responses that answer nothing: none may earn the full mark.
 GARBAGE = ("", " ", "?", "I do not know.", "asdf qwer zxcv", "\n\n\n", "#### ", "```\n```", "{}")
 
+_SYLLABLES = ("ba", "de", "fi", "go", "lu", "ma", "ne", "po", "ri", "su", "ta", "vo", "ze")
+
+
+def nonsense(words: int) -> str:
+    """Return so many different made-up words in sentences of ten, the same on every call."""
+    parts = len(_SYLLABLES)
+    made = [
+        "".join(_SYLLABLES[(n * k + k) % parts] for k in (1, 3, 5)) + "abcdefghij"[n // parts % 10]
+        for n in range(words)
+    ]
+    sentences = [" ".join(made[i : i + 10]).capitalize() for i in range(0, words, 10)]
+    return ". ".join(sentences) + "."
+
+
+#: Longer responses that answer nothing: made-up words, and every mark that a grader may look for.
+NONSENSE: dict[str, str] = {
+    "12 made-up words": nonsense(12),
+    "40 made-up words": nonsense(40),
+    "120 made-up words": nonsense(120),
+    "made-up words with every mark": (
+        "<think> </think> <tool_call> </tool_call> <answer> </answer> \\boxed{} #### Answer: "
+        "```python\n```\n{}\n- Step 1: First, therefore, because. " + nonsense(20)
+    ),
+}
+
+#: Short answers: one that is right for every question is not the answer to any.
+CONSTANTS = (*map(str, range(101)), "yes", "no", "true", "false", "True", "False", *"ABCDE")
+
 #: Texts that break parsers. Each is tried, whatever Hypothesis draws.
 ODD = (
     "\x00",

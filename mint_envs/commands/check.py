@@ -1,0 +1,44 @@
+"""``mint-envs check``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from ..errors import ContractError
+from ..registration import locate
+from .options import settings_option
+
+
+@click.command("check")
+@click.argument("id")
+@settings_option
+@click.option("--problems", default=4, show_default=True, help="problems to try")
+@click.option("--quick", is_flag=True, help="fewer texts, and no other process")
+def command(id: str, settings: dict[str, Any], problems: int, quick: bool) -> None:
+    """Run the conformance kit on an environment: everything that breaks the contract.
+
+    Ends with 1 if anything does.
+
+    \b
+    Examples:
+      mint-envs check mint/Math-v0 --set digits=1
+      mint-envs check echo:my/Echo-v0          registered in echo.py, in this folder
+    """
+    from ..testing import check_env
+
+    examples = 20 if quick else 100
+    try:
+        report = check_env(
+            locate(id),
+            problems=problems,
+            max_examples=examples,
+            other_process=not quick,
+            **settings,
+        )
+    except ContractError as error:
+        click.echo(str(error))
+        sys.exit(1)
+    click.echo(str(report))

@@ -1,0 +1,66 @@
+"""``mint-envs list``."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..errors import SettingError
+from ..registration import Setting, env_ids, locate, settings_of, type_name
+
+
+@click.command("list")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def command(ids: tuple[str, ...], as_json: bool) -> None:
+    """List the environments with their settings: type, default and meaning.
+
+    \b
+    Examples:
+      mint-envs list
+      mint-envs list mint/Math-v0 --json
+      mint-envs list echo:my/Echo-v0           registered in echo.py, in this folder
+    """
+    found = {id: _settings(id) for id in (ids or env_ids())}
+    if as_json:
+        rows = {id: [_plain(*item) for item in settings.items()] for id, settings in found.items()}
+        click.echo(json.dumps(rows, indent=2))
+        return
+    console = Console()
+    for id, settings in found.items():
+        console.print(_table(id, settings))
+
+
+def _settings(id: str) -> dict[str, Setting]:
+    try:
+        return settings_of(locate(id))
+    except SettingError as error:
+        raise SettingError(f"{error} (mint-envs list shows those that are registered)") from error
+
+
+def _plain(name: str, setting: Setting) -> dict[str, Any]:
+    required = setting.default is inspect.Parameter.empty
+    return {
+        "name": name,
+        "type": type_name(setting.type),
+        "required": required,
+        "default": None if required else setting.default,
+        "help": setting.help,
+    }
+
+
+def _table(id: str, settings: dict[str, Setting]) -> Table:
+    table = Table(title=id, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for heading in ("setting", "type", "default", "meaning"):
+        table.add_column(heading, overflow="fold")
+    for name, setting in settings.items():
+        row = _plain(name, setting)
+        default = "(needed)" if row["required"] else repr(row["default"])
+        table.add_row(*map(escape, (name, row["type"], default, row["help"])))
+    return table

@@ -1,0 +1,152 @@
+"""``mint-envs new``."""
+
+from __future__ import annotations
+
+import importlib.util
+import keyword
+import re
+from pathlib import Path
+
+import click
+
+from ..errors import SettingError
+
+_ENV = '''\
+"""{id}: sort numbers. Put your own task in its place: sample, prompt, score, examples."""
+
+from typing import Annotated
+
+import mint_envs
+from mint_envs import Reward, Task
+from mint_envs.errors import require
+
+
+class {name}(Task[list[int]]):
+    """Numbers to sort. The reward is the share of them that stand in their place."""
+
+    stop = ("\\n",)  # a text prompt is continued: the line is the response
+
+    def __init__(self, count: Annotated[int, "numbers to sort, 2 to 9"] = 3) -> None:
+        require(2 <= count <= 9, f"count={{count}} must be from 2 to 9")
+        self.count = count
+
+    def sample(self, rng):
+        """Draw a problem. All that is random comes from rng."""
+        return [int(number) for number in rng.choice(100, self.count, replace=False)]
+
+    def prompt(self, problem):
+        """Return what the model sees: text to go on with, or chat messages."""
+        return f"Sort: 31 5 17\\nSorted: 5 17 31\\n\\nSort: {{_text(problem)}}\\nSorted:"
+
+    def score(self, problem, response):
+        """Return the reward. Any text gets one; read it, never run it."""
+        given = response.strip().partition("\\n")[0].split()
+        right = [str(number) for number in sorted(problem)]
+        share = sum(map(str.__eq__, given, right)) / len(right)
+        if len(given) != len(right):
+            share = 0.0
+        return Reward(share, {{"in place": share}}, {{"numbers given": len(given)}})
+
+    def examples(self, problem):
+        """Return worked examples, the one with the full mark first."""
+        return {{_text(sorted(problem)): 1.0, "I cannot sort.": 0.0, "": 0.0}}
+
+
+def _text(numbers):
+    return " ".join(map(str, numbers))
+
+
+mint_envs.register("{id}", {name})
+'''
+
+_TEST = '''\
+"""The test of {id}. Change it with the task; without a solver, leave solve= out."""
+
+from mint_envs.testing import check_env
+
+
+def solve(prompt):
+    """Find the answer in the prompt alone, as a model has to."""
+    numbers = prompt.rpartition("Sort: ")[2].partition("\\n")[0].split()
+    return " ".join(sorted(numbers, key=int))
+
+
+def test_it_keeps_the_contract():
+    check_env("{module}:{id}", solve=solve)
+
+
+def test_other_settings():
+    check_env("{module}:{id}", solve=solve, count=5, problems=2)
+'''
+
+_NEXT = """\
+Wrote {file} and {test}. Next:
+{cd}  mint-envs play {path} --show-answer
+  mint-envs check {path}
+  python -m pytest {test}
+  mint-grpo {path}
+"""
+
+
+@click.command("new")
+@click.argument("name")
+@click.option(
+    "--dir",
+    "folder",
+    default=".",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="where to write; default: here",
+)
+def command(name: str, folder: Path) -> None:
+    """Write a new environment, NAME.py, and its test.
+
+    It works as it stands: a task, one line that registers it, a test that runs the conformance
+    kit. Put your own problems and reward in.
+
+    \b
+    Example:
+      mint-envs new word_count
+    """
+    module, cls = _names(name)
+    id = f"my/{cls}-v0"
+    files = {
+        folder / f"{module}.py": _ENV.format(id=id, name=cls),
+        folder / f"test_{module}.py": _TEST.format(id=id, module=module),
+    }
+    for path in files:
+        if path.exists():
+            raise SettingError(f"{path} exists already: choose another name, or remove it")
+    _write(folder, files)
+    cd = "" if folder.resolve() == Path.cwd() else f"  cd {folder}\n"
+    names = {"file": f"{module}.py", "test": f"test_{module}.py", "path": f"{module}:{id}"}
+    click.echo(_NEXT.format(**names, cd=cd), nl=False)
+
+
+def _names(name: str) -> tuple[str, str]:
+    """Return the names of the module and of the class.
+
+    Raises:
+        SettingError: the name makes no module, or is taken by one.
+    """
+    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name.removesuffix(".py"))
+    plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*(\.py)?", name)
+    module = "_".join(word.lower() for word in words)
+    if not plain or keyword.iskeyword(module):
+        raise SettingError(f"name={name!r}: use letters, digits and _, e.g. word_count")
+    found = importlib.util.find_spec(module)
+    if found is not None:
+        raise SettingError(f"name={name!r}: {module} is a module of Python or installed already")
+    return module, "".join(word.capitalize() for word in words)
+
+
+def _write(folder: Path, files: dict[Path, str]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in files.items():
+            part = path.with_name(f".{path.name}.part")
+            part.write_text(text, encoding="utf-8")
+            part.rename(path)
+    except OSError as error:
+        raise SettingError(
+            f"cannot write in {folder}: {error.strerror}. Name another --dir"
+        ) from error

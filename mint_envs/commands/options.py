@@ -1,0 +1,33 @@
+"""What several commands share: settings as ``--set NAME=VALUE``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+
+def _read(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> Any:
+    """Return the settings; a value is JSON where it can be read so, else text."""
+    settings: dict[str, Any] = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not (equals and name.strip()):
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", context, parameter)
+        try:
+            settings[name.strip().replace("-", "_")] = json.loads(value)
+        except (ValueError, RecursionError):
+            settings[name.strip().replace("-", "_")] = value
+    return settings
+
+
+settings_option = click.option(
+    "--set",
+    "-s",
+    "settings",
+    multiple=True,
+    callback=_read,
+    metavar="NAME=VALUE",
+    help="a setting of the environment, e.g. digits=1 or dataset=rows.jsonl; may be repeated",
+)
