@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+import copy
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ..core import Episode, Message, Prompt, Reward, Task
-from ..errors import require
-from .calls import Call, parse_calls
-from .families import FAMILIES, Request, Step
+from ..core import ChatStyle, Episode, Message, Prompt, Reward
+from ..datasets import DatasetTask
+from ..errors import did_you_mean, require
+from .calls import FORMATS
+from .easy import worked_examples
+from .families import FAMILIES, Request
+from .framing import Framing
+from .grade import WEIGHTS, check_weights
+from .rows import RowProblem, load_problems
 from .schemas import ToolTable
 from .state import grade_state
 from .toolkits import TOOLKITS
 from .tools import ToolResult
+from .turns import Turns, answer_in
 
-_INSTRUCTIONS = """\
-You work with tools. To call one, write
-<tool_call>
-{"name": "the tool", "arguments": {"argument": "value"}}
-</tool_call>
+_RULES = """\
 Several calls may stand in one message; their results come back in the same order. A message \
 without a call ends the work. If the user asks a question, let that message end with the line \
-"Answer: " and the answer alone.
-
-Tools:
-"""
+"Answer: " and the answer alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class ToolUseProblem:
     request: Request
 
 
-class ToolUseTask(Task[ToolUseProblem]):
+class ToolUseTask(DatasetTask[Any]):
     """Requests that need one to four calls of tools, some of which depend on earlier results.
 
     A turn is one message of the model. Its calls are run in order, and all results come back in
@@ -52,8 +51,12 @@ class ToolUseTask(Task[ToolUseProblem]):
     changes (``grade_state``), times 1 or 0 for the answer, where a question was asked. Calls
     themselves earn nothing.
 
+    ``dataset`` takes rows with tools, messages and the calls or the state that are wanted, BFCL's
+    among them: see ``mint_envs.tooluse.rows``.
+
     Raises:
         SettingError: a setting out of range.
+        DatasetError: the data set is missing, empty or broken.
     """
 
     def __init__(
@@ -61,13 +64,31 @@ class ToolUseTask(Task[ToolUseProblem]):
         toolkit: Annotated[
             Literal["all", "calculator", "files", "keyvalue"], "which tools the requests are about"
         ] = "all",
+        level: Annotated[
+            Literal["full", "easy"],
+            "'easy': one call on the key-value store, with worked examples, for a small model",
+        ] = "full",
         max_calls: Annotated[int, "most calls that a request needs, 1 to 4"] = 4,
         distractors: Annotated[
             bool, "offer the tools of all toolkits, not only those needed"
         ] = False,
         max_turns: Annotated[int, "messages of the model before the episode ends, 2 to 100"] = 8,
         max_tool_calls: Annotated[int, "calls before the episode ends, 4 to 1000"] = 16,
-        partial_credit: Annotated[bool, "pay for a part of the wanted change"] = True,
+        max_result: Annotated[int, "longest result of a call, in characters, from 100 up"] = 4000,
+        partial_credit: Annotated[bool, "pay for a part of the wanted change or calls"] = True,
+        weights: Annotated[
+            tuple[float, float, float],
+            "in call tasks: what tool names, argument names and values are worth",
+        ] = WEIGHTS,
+        format: Annotated[
+            str, "how calls are written; 'auto': as the tokenizer's template has it, or hermes"
+        ] = "auto",
+        dataset: Annotated[
+            str | None, "JSONL or Parquet file, or Hugging Face name, of rows to take requests from"
+        ] = None,
+        split: Annotated[
+            str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
+        ] = None,
     ) -> None:
         valid = ("all", *sorted(TOOLKITS))
         require(toolkit in valid, f"toolkit={toolkit!r}: one of {', '.join(valid)}")
@@ -76,6 +97,15 @@ class ToolUseTask(Task[ToolUseProblem]):
         require(
             4 <= max_tool_calls <= 1000, f"max_tool_calls={max_tool_calls} must be from 4 to 1000"
         )
+        require(level in ("full", "easy"), f"level={level!r}: 'full' or 'easy'")
+        require(max_result >= 100, f"max_result={max_result} must be 100 or more")
+        known = ("auto", *FORMATS)
+        require(format in known, f"format={format!r} is unknown. {did_you_mean(format, known)}")
+        self.level, self._format = level, format
+        self.framing = Framing.of(format, ChatStyle())
+        self.max_result, self.weights = max_result, check_weights(weights)
+        if level == "easy":
+            toolkit, max_calls = "keyvalue", 1
         self._about = tuple(sorted(FAMILIES)) if toolkit == "all" else (toolkit,)
         self._families = [
             (name, family)
@@ -87,7 +117,14 @@ class ToolUseTask(Task[ToolUseProblem]):
         self.max_turns, self.max_tool_calls = max_turns, max_tool_calls
         self.partial_credit = partial_credit
 
-    def sample(self, rng: np.random.Generator) -> ToolUseProblem:
+        super().__init__(None if dataset is None else load_problems(dataset, split), split)
+
+    def fitted(self, style: ChatStyle) -> ToolUseTask:
+        task = copy.copy(self)
+        task.framing = Framing.of(self._format, style)
+        return task
+
+    def draw(self, rng: np.random.Generator) -> ToolUseProblem:
         while True:
             name, family = self._families[int(rng.integers(len(self._families)))]
             workspace = int(rng.integers(10**8, 10**9))
@@ -97,19 +134,34 @@ class ToolUseTask(Task[ToolUseProblem]):
                 kits = tuple(sorted(TOOLKITS)) if self._distractors else (name,)
                 return ToolUseProblem(kits, workspace, request)
 
-    def prompt(self, problem: ToolUseProblem) -> Prompt:
-        workspace = f"\n\nWorkspace: {problem.workspace}"
-        return [
-            Message(role="system", content=_preamble(problem.toolkits) + workspace),
-            Message(role="user", content=problem.request.text),
-        ]
+    def key(self, problem: ToolUseProblem) -> str:
+        return f"{problem.workspace} {problem.request.text}"
 
-    def start(self, problem: ToolUseProblem) -> Episode:
+    def prompt(self, problem: ToolUseProblem | RowProblem) -> Prompt:
+        if isinstance(problem, RowProblem):
+            return problem.prompt(self.framing)
+        request = Message(role="user", content=problem.request.text)
+        if self.level == "easy":
+            return [*worked_examples(self.framing), request]
+        workspace = f"\n\nWorkspace: {problem.workspace}"
+        return [self.framing.system(_RULES, _schemas(problem.toolkits), workspace), request]
+
+    def start(self, problem: ToolUseProblem | RowProblem) -> Episode:
+        if isinstance(problem, RowProblem):
+            return problem.start(self)
         return _Work(self, problem)
 
-    def examples(self, problem: ToolUseProblem) -> dict[Any, float]:
+    def problem_id(self, problem: ToolUseProblem | RowProblem) -> str:
+        """The same in every format: a digest of the request and its workspace, or the row's id."""
+        if isinstance(problem, RowProblem):
+            return problem.id
+        return blake2b(self.key(problem).encode(), digest_size=8).hexdigest()
+
+    def examples(self, problem: ToolUseProblem | RowProblem) -> dict[Any, float]:
+        if isinstance(problem, RowProblem):
+            return problem.examples(self.framing)
         request = problem.request
-        calls = ["\n".join(map(_written, turn)) for turn in request.turns]
+        calls = [self.framing.calls(turn) for turn in request.turns]
         answer = "Done." if request.answer is None else f"Answer: {request.answer}"
         found: dict[Any, float] = {(*calls, answer): 1.0}
         if request.answer is None:
@@ -141,51 +193,37 @@ class _Work(Episode):
 
     def __init__(self, task: ToolUseTask, problem: ToolUseProblem) -> None:
         self._task, self._request = task, problem.request
-        self._table = _table(problem.toolkits)
         self._workspace = Workspace(problem.toolkits, problem.workspace)
         self._before = self._workspace.state()
         self._wanted = _after(problem)
-        self._turns = self._calls = self._failed = 0
+        self._turns = Turns(task, _table(problem.toolkits), self._workspace.run)
 
     def respond(self, text: str) -> list[Message] | Reward:
-        calls = parse_calls(text, "hermes", self._table)
-        self._turns += 1
-        if not calls:
-            return self._end(text)
-        results = list(self._run(calls))
-        if self._turns >= self._task.max_turns or self._calls >= self._task.max_tool_calls:
-            return self._end("")
-        content = "\n".join(f"<tool_response>\n{r}\n</tool_response>" for r in results)
-        return [Message(role="user", content=content)]
+        reply = self._turns.take(text)
+        if self._turns.failure:
+            return Reward(None, metadata=self._turns.counts())
+        return reply or self._end(text if self._turns.end == "message" else "")
 
     def cut(self, text: str) -> Reward:
+        self._turns.end = "cut"
         return self._reward(0.0, 0.0, 0.0)
-
-    def _run(self, calls: list[Call]) -> Iterator[str]:
-        for call in calls:
-            if self._calls >= self._task.max_tool_calls:
-                return
-            self._calls += 1
-            result = ToolResult(f"Error: {call.message}", False)
-            if call.ok and call.arguments is not None:
-                result = self._workspace.run(call.name, call.arguments)
-            self._failed += not result.ok
-            yield result.text
 
     def _end(self, text: str) -> Reward:
         """Score the state that was reached, and the answer that ``text`` ends with."""
         changed = grade_state(self._before, self._wanted, self._workspace.state())
         assert changed.score is not None
         wanted = self._request.answer
-        answer = float(wanted is None or _plain(_answer(text)) == _plain(wanted))
+        given = answer_in(self._task.framing.final(text))
+        answer = float(wanted is None or _plain(given) == _plain(wanted))
         score = changed.score * answer
         if not self._task.partial_credit:
             score = float(score == 1.0)
         return self._reward(score, changed.score, answer)
 
     def _reward(self, score: float, state: float, answer: float) -> Reward:
-        counts = {"turns": self._turns, "calls": self._calls, "failed_calls": self._failed}
-        return Reward(score, parts={"state": state, "answer": answer}, metadata=counts)
+        return Reward(
+            score, parts={"state": state, "answer": answer}, metadata=self._turns.counts()
+        )
 
 
 def _after(problem: ToolUseProblem) -> dict[str, Any]:
@@ -197,28 +235,15 @@ def _after(problem: ToolUseProblem) -> dict[str, Any]:
     return workspace.state()
 
 
-def _answer(text: str) -> str:
-    """Return what follows the last "Answer:", thoughts left out; all of it, so one answer only."""
-    _, mark, answer = text.rpartition("</think>")[2].rpartition("Answer:")
-    return answer if mark else ""
-
-
 def _plain(text: str) -> str:
     return " ".join(text.split()).strip("\"'`. ").casefold()
 
 
-def _written(step: Step) -> str:
-    name, arguments = step
-    body = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
-    return f"<tool_call>\n{body}\n</tool_call>"
-
-
 @lru_cache(maxsize=16)
-def _preamble(toolkits: tuple[str, ...]) -> str:
-    schemas = [schema for name in toolkits for schema in TOOLKITS[name].schemas()]
-    return _INSTRUCTIONS + "\n".join(json.dumps(schema) for schema in schemas)
+def _schemas(toolkits: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
+    return tuple(schema for name in toolkits for schema in TOOLKITS[name].schemas())
 
 
 @lru_cache(maxsize=16)
 def _table(toolkits: tuple[str, ...]) -> ToolTable:
-    return ToolTable([schema for name in toolkits for schema in TOOLKITS[name].schemas()])
+    return ToolTable(_schemas(toolkits))
