@@ -14,16 +14,17 @@ _SYSTEM = "Use the tools get_value(key), set_value(key, value) and delete_key(ke
 #: Request, call, result and last message of each. The keys and values occur in no problem.
 _EXAMPLES: tuple[tuple[str, Step, str, str], ...] = (
     (
-        "What is the value of the entry 'fruit'?",
-        ("get_value", {"key": "fruit"}),
-        "plum-12",
-        "Answer: plum-12",
-    ),
-    (
         "Set the entry 'animal' to '34'.",
         ("set_value", {"key": "animal", "value": "34"}),
         "done",
         "Done.",
+    ),
+    ("Delete the entry 'drink'.", ("delete_key", {"key": "drink"}), "done", "Done."),
+    (
+        "What is the value of the entry 'fruit'?",
+        ("get_value", {"key": "fruit"}),
+        "plum-12",
+        "Answer: plum-12",
     ),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -25,7 +26,8 @@ from .toolkits import TOOLKITS
 from .tools import ToolResult
 from .turns import Turns, answer_in
 
-_RULES = """\
+#: What a model is told, beside how to call a tool.
+RULES = """\
 Several calls may stand in one message; their results come back in the same order. A message \
 without a call ends the work. If the user asks a question, let that message end with the line \
 "Answer: " and the answer alone."""
@@ -144,12 +146,34 @@ class ToolUseTask(DatasetTask[Any]):
         if self.level == "easy":
             return [*worked_examples(self.framing), request]
         workspace = f"\n\nWorkspace: {problem.workspace}"
-        return [self.framing.system(_RULES, _schemas(problem.toolkits), workspace), request]
+        return [self.framing.system(RULES, _schemas(problem.toolkits), workspace), request]
 
     def start(self, problem: ToolUseProblem | RowProblem) -> Episode:
         if isinstance(problem, RowProblem):
             return problem.start(self)
-        return _Work(self, problem)
+        wanted = _after(problem)
+        return self.work(problem.toolkits, problem.workspace, {}, wanted, problem.request.answer)
+
+    def work(
+        self,
+        toolkits: tuple[str, ...],
+        workspace: int,
+        state: Mapping[str, Any],
+        wanted: Mapping[str, Any],
+        answer: str | None,
+    ) -> Episode:
+        """Begin an episode in which a state is to be reached.
+
+        Args:
+            toolkits: names of the tools on offer.
+            workspace: the seed of the first state of each.
+            state: first states that are given, by toolkit.
+            wanted: the last states, by toolkit; one that is not there is to stay as it is.
+            answer: what the last message must answer, None if no question is asked.
+        """
+        kits = Workspace(toolkits, workspace)
+        kits.restore(state)
+        return _Work(self, kits, _table(toolkits), {**kits.state(), **wanted}, answer)
 
     def problem_id(self, problem: ToolUseProblem | RowProblem) -> str:
         """The same in every format: a digest of the request and its workspace, or the row's id."""
@@ -159,7 +183,7 @@ class ToolUseTask(DatasetTask[Any]):
 
     def examples(self, problem: ToolUseProblem | RowProblem) -> dict[Any, float]:
         if isinstance(problem, RowProblem):
-            return problem.examples(self.framing)
+            return problem.examples(self)
         request = problem.request
         calls = [self.framing.calls(turn) for turn in request.turns]
         answer = "Done." if request.answer is None else f"Answer: {request.answer}"
@@ -183,6 +207,11 @@ class Workspace:
     def state(self) -> dict[str, Any]:
         return {kit.name: kit.snapshot() for kit in self._kits}
 
+    def restore(self, states: Mapping[str, Any]) -> None:
+        for kit in self._kits:
+            if kit.name in states:
+                kit.restore(states[kit.name])
+
     def run(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Run one call of a tool that is on offer."""
         return self._by_tool[name].run(name, arguments)
@@ -191,12 +220,17 @@ class Workspace:
 class _Work(Episode):
     """One request, from the first message to the last."""
 
-    def __init__(self, task: ToolUseTask, problem: ToolUseProblem) -> None:
-        self._task, self._request = task, problem.request
-        self._workspace = Workspace(problem.toolkits, problem.workspace)
-        self._before = self._workspace.state()
-        self._wanted = _after(problem)
-        self._turns = Turns(task, _table(problem.toolkits), self._workspace.run)
+    def __init__(
+        self,
+        task: ToolUseTask,
+        workspace: Workspace,
+        table: ToolTable,
+        wanted: Mapping[str, Any],
+        answer: str | None,
+    ) -> None:
+        self._task, self._workspace = task, workspace
+        self._before, self._wanted, self._answer = workspace.state(), wanted, answer
+        self._turns = Turns(task, table, workspace.run)
 
     def respond(self, text: str) -> list[Message] | Reward:
         reply = self._turns.take(text)
@@ -212,7 +246,7 @@ class _Work(Episode):
         """Score the state that was reached, and the answer that ``text`` ends with."""
         changed = grade_state(self._before, self._wanted, self._workspace.state())
         assert changed.score is not None
-        wanted = self._request.answer
+        wanted = self._answer
         given = answer_in(self._task.framing.final(text))
         answer = float(wanted is None or _plain(given) == _plain(wanted))
         score = changed.score * answer

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from ..core import Message
-from .calls import Call, parse_calls
+from .calls import MISFITS, Call, parse_calls
 from .framing import Framing
 from .schemas import ToolTable
 from .tools import ToolResult
@@ -30,11 +30,16 @@ class Turns:
         limits: the task.
         table: the tools on offer, or None to take every call as it is written.
         run: runs one good call.
+        misfits: whether calls that do not fit the schema of their tool are run, too.
     """
 
-    def __init__(self, limits: Limits, table: ToolTable | None, run: Run) -> None:
+    def __init__(
+        self, limits: Limits, table: ToolTable | None, run: Run, misfits: bool = False
+    ) -> None:
         self._limits, self.table, self._run = limits, table, run
+        self._run_anyway = MISFITS if misfits else frozenset()
         self._turns = self._calls = self._failed = self._unrun = 0
+        self._turns_before = self._calls_before = 0
         #: What ended the episode: ``"message"``, ``"max_turns"``, ``"max_tool_calls"``, ``"cut"``.
         self.end = ""
         #: What broke that is not the model's fault.
@@ -49,11 +54,20 @@ class Turns:
             self.end = "message"
             return None
         results = list(self._run_all(calls))
-        if self._calls >= limits.max_tool_calls:
+        if self._no_more_calls:
             self.end = "max_tool_calls"
-        elif self._turns >= limits.max_turns:
+        elif self._turns - self._turns_before >= limits.max_turns:
             self.end = "max_turns"
         return None if self.end else limits.framing.results(results)
+
+    def next_request(self, tools: ToolTable | None) -> None:
+        """Go on: the user asks for something else, and the limits hold for that anew."""
+        self.table, self.end = tools, ""
+        self._turns_before, self._calls_before = self._turns, self._calls
+
+    @property
+    def _no_more_calls(self) -> bool:
+        return self._calls - self._calls_before >= self._limits.max_tool_calls
 
     def counts(self) -> dict[str, Any]:
         """Return what goes into ``info["metadata"]``."""
@@ -68,12 +82,12 @@ class Turns:
 
     def _run_all(self, calls: list[Call]) -> Iterator[str]:
         for call in calls:
-            if self._calls >= self._limits.max_tool_calls:
+            if self._no_more_calls:
                 self._unrun += 1
                 continue
             self._calls += 1
             result = ToolResult(f"Error: {call.message}", False)
-            if call.ok and call.arguments is not None:
+            if call.arguments is not None and (call.ok or call.error in self._run_anyway):
                 result = self._run(call.name, call.arguments)
             self._failed += not result.ok
             self.failure = self.failure or getattr(result, "failure", "")
