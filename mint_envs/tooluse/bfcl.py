@@ -32,7 +32,8 @@ from .writers import Step, as_json
 if TYPE_CHECKING:
     from .tasks import ToolUseTask
 
-_CODE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
+#: The package that has the classes, and where in it.
+PACKAGE, CODE = "bfcl_eval", "eval_checker.multi_turn_eval.func_source_code"
 
 #: Where each class is, and the file that describes its tools.
 _FILES = {
@@ -229,7 +230,7 @@ def _as_text(result: Any) -> str:
 
 def _class(name: str) -> Any:
     try:
-        return getattr(importlib.import_module(f"{_CODE}.{_FILES[name]}"), name)
+        return getattr(importlib.import_module(f"{PACKAGE}.{CODE}.{_FILES[name]}"), name)
     except ImportError as error:
         raise SettingError(_MISSING.format(error)) from error
 
@@ -262,7 +263,7 @@ def grade_turns(
     """
     problem = read_turns(row)
     methods = Instances(problem.classes, problem.config).methods
-    require(len(made) == len(problem.wanted), f"made has {len(made)} turns, not {len(row)}")
+    require(len(made) == len(problem.wanted), f"made has {len(made)} turns, not {len(problem.wanted)}")
     judge = Judge(problem)
     for calls in made:
         for call in calls:
@@ -335,9 +336,9 @@ def read_call(text: str, methods: Mapping[str, Callable[..., Any]]) -> Step:
 @cache
 def _docs(name: str) -> tuple[dict[str, Any], ...]:
     """Return the descriptions of the tools of a class, without what they return."""
-    root = importlib.util.find_spec("bfcl_eval")
+    root = importlib.util.find_spec(PACKAGE)
     if root is None or not root.submodule_search_locations:
-        raise SettingError(_MISSING.format("no bfcl_eval"))
+        raise SettingError(_MISSING.format(f"no {PACKAGE}"))
     folder = Path(root.submodule_search_locations[0]) / "data" / "multi_turn_func_doc"
     lines = (folder / f"{_FILES[name]}.json").read_text(encoding="utf-8").splitlines()
     docs = [json.loads(line) for line in lines if line.strip()]

@@ -179,7 +179,7 @@ class StateProblem(RowProblem):
         return task.work(self.toolkits, 0, self.state, self.wanted, self.answer)
 
     def examples(self, task: ToolUseTask) -> dict[Any, float]:
-        return {"": 0.0} if self.answer is not None or self.state != self.wanted else {}
+        return {}  # a row says what is to be reached, and not how
 
 
 # -- reading ------------------------------------------------------------------------------------
