@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,12 @@ class Workspace:
     def state(self) -> dict[str, Any]:
         """Return a copy of the states of the toolkits, by name."""
         return {kit.name: kit.snapshot() for kit in self._kits}
+
+    def restore(self, states: Mapping[str, Any]) -> None:
+        """Put toolkits into states that are given, by name; the others stay as they are."""
+        for kit in self._kits:
+            if kit.name in states:
+                kit.restore(states[kit.name])
 
     def run(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Run one call of a tool that is on offer."""
@@ -70,9 +76,9 @@ class User:
     def hear(self, text: str) -> str | None:
         """Return what the user says to a message without calls; None if it asks nothing.
 
-        It asks if its last line begins with ``Question:``.
+        It asks if its last line begins with ``Question:``; thoughts are left out before.
         """
-        lines = text.rpartition("</think>")[2].strip().splitlines()
+        lines = text.strip().splitlines()
         if not lines or not lines[-1].strip().startswith(_MARK):
             return None
         said, self._reply = self._reply, None
