@@ -50,8 +50,9 @@ class Workspace:
         """Run the calls that can change a state, and return the states they lead to."""
         for turn in turns:
             for name, arguments in turn:
-                if self._by_tool[name].state:  # a program changes nothing here: it is not run
-                    self.run(name, arguments)
+                kit = self._by_tool.get(name)
+                if kit is not None and kit.state:  # a program or a server changes nothing here
+                    kit.run(name, arguments)
         return self.state()
 
     def close(self) -> None:
