@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypedDict, TypeVar
+from typing import Any, Generic, NotRequired, TypedDict, TypeVar
 
 import numpy as np
 
@@ -22,10 +22,18 @@ Problem = TypeVar("Problem")
 
 
 class Message(TypedDict):
-    """One chat message: ``role`` is ``system``, ``user``, ``assistant`` or ``tool``."""
+    """One chat message: ``role`` is ``system``, ``user``, ``assistant`` or ``tool``.
+
+    ``trusted``: so many characters at the beginning of ``content`` are the task's own words, in
+    which a special token that is spelled out counts as one; everything else is encoded split.
+    ``tools``: on a first message, the tools (OpenAI's form) that the chat template itself is to
+    list; only where ``ChatStyle.lists_tools``.
+    """
 
     role: str
     content: str
+    trusted: NotRequired[int]
+    tools: NotRequired[Sequence[Mapping[str, Any]]]
 
 
 #: Text to be continued (few-shot completion style), or chat messages for the tokenizer's template.
@@ -45,6 +53,19 @@ class TokenPrompt(str):
         self = super().__new__(cls, text)
         self.tokens_for = tokens_for
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class ChatStyle:
+    """What a task may want to know of the chat template that its messages go through.
+
+    ``template``: its text, ``""`` if there is none. ``lists_tools``: it takes the tools on offer
+    and says itself how to call them. ``tool_role``: it frames messages of the role ``tool``.
+    """
+
+    template: str = ""
+    lists_tools: bool = False
+    tool_role: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +163,10 @@ class Task(ABC, Generic[Problem]):
     def start(self, problem: Problem) -> Episode:
         """Begin an episode. The default is a single turn that ends with ``score``."""
         return _SingleTurn(self, problem)
+
+    def fitted(self, style: ChatStyle) -> Task[Problem]:
+        """Return this task with its messages as a model of this chat style knows them."""
+        return self
 
     def examples(self, problem: Problem) -> Mapping[Any, float]:
         """Return worked examples, ``{response: reward}``, the one with the full mark first.

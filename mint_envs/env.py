@@ -70,8 +70,8 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
     ) -> None:
         if render_mode not in (None, "ansi"):
             raise SettingError(f"render_mode={render_mode!r}: valid are None and 'ansi'")
-        self.task = task
         self.codec = tokenizer if isinstance(tokenizer, Codec) else Codec(tokenizer)
+        self.task = task.fitted(self.codec.style)
         self.render_mode = render_mode
         size, stop = self.codec.vocab_size, self.codec.eos_token_id
         self.observation_space: TokenSequence = TokenSequence(size)

@@ -7,14 +7,15 @@ that contains ``<|im_end|>`` cannot forge a turn.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from .core import Message, Prompt, TokenPrompt
+from .core import ChatStyle, Message, Prompt, TokenPrompt
 from .errors import TokenizerError
 from .hub import offline_if_unreachable
 
@@ -38,6 +39,7 @@ class Tokenizer(Protocol):
 # Private-use characters mark places in a rendered template. A content that holds one itself is
 # kept aside while the template is rendered, as is one that spells a special token.
 _OPEN, _CLOSE, _HERE = "\ue000", "\ue001", "\ue002"
+_RESULT = "result"
 _MARKS = re.compile(f"[{_OPEN}{_CLOSE}{_HERE}]")
 
 
@@ -118,7 +120,29 @@ class Codec:
         self._find_special = re.compile("|".join(map(re.escape, self._specials)) or r"(?!)")
         self._bos = self._find_bos()
         self._template = _has_template(self.tokenizer)
+        # These end a turn that holds a call, in place of what ends any other.
+        self._after_call = [self._specials[t] for t in _END_OF_CALL if t in self._specials]
         self.stop_tokens = frozenset(self._find_stop_tokens())
+
+    @cached_property
+    def style(self) -> ChatStyle:
+        """What the tokenizer's chat template can do beyond turns of user and assistant."""
+        template = getattr(self.tokenizer, "chat_template", None) if self._template else None
+        if not isinstance(template, str):
+            return ChatStyle()
+        return ChatStyle(
+            template, bool(re.search(r"\btools\b", template)), self._frames_results(template)
+        )
+
+    def _frames_results(self, template: str) -> bool:
+        """A template that knows of tools frames the role ``tool``, if it does not refuse it."""
+        if not re.search(r"tool|ipython", template):
+            return False  # it may print the role, as any; the model has never seen it
+        try:
+            text = self._after_assistant([Message(role="tool", content=_RESULT)])
+        except TokenizerError:
+            return False
+        return text.count(_RESULT) == 1
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ``ids``, special tokens included; never raises for ids in range."""
@@ -173,7 +197,8 @@ class Codec:
         messages = [Message(role="user", content=reply)] if isinstance(reply, str) else reply
         ids = self._encode(self._framed(messages, self._after_assistant))
         close = self._closing(ids)
-        return ids[close + 1 :] if close is not None and ids[close] == last else ids
+        closed = close is not None and last in (ids[close], *self._after_call)
+        return ids[close + 1 :] if close is not None and closed else ids
 
     # -- framing ----------------------------------------------------------------------------
 
@@ -184,23 +209,43 @@ class Codec:
         held: list[str] = []
         text = render([self._hold(message, held) for message in messages])
         pieces = re.split(f"{_OPEN}(\\d+){_CLOSE}", text)
-        if list(map(int, pieces[1::2])) != list(range(len(held))):
+        order = [int(place) for place in pieces[1::2]]
+        if sorted(order) != list(range(len(held))):
             raise TokenizerError(
                 "the chat template repeats, drops or moves the content of a message, so that text "
                 f"that spells a special token cannot be told from framing. {_OTHER}"
             )
-        pieces[1::2] = held
+        pieces[1::2] = [held[place] for place in order]
         return [(piece, i % 2 == 0) for i, piece in enumerate(pieces)]
 
     def _hold(self, message: Message, held: list[str]) -> Message:
         """Keep a content that is not plain text aside, and put a mark in its place."""
-        content = message["content"]
+        own = message.get("trusted", 0)
+        ours, content = message["content"][:own], message["content"][own:]
+        found: Message = {**message, "content": ours + self._held(content, held)}
+        if "tools" in message:
+            found["tools"] = [self._hold_json(tool, held) for tool in message["tools"]]
+        return found
+
+    def _held(self, content: str, held: list[str]) -> str:
         if not (self._has_special(content) or _MARKS.search(content)):
-            return message
+            return content
         body = content.strip()  # white space stays, for a template that trims it
         before, _, after = content.partition(body)
         held.append(body)
-        return {**message, "content": f"{before}{_OPEN}{len(held) - 1}{_CLOSE}{after}"}
+        return f"{before}{_OPEN}{len(held) - 1}{_CLOSE}{after}"
+
+    def _hold_json(self, value: Any, held: list[str]) -> Any:
+        """Keep aside the strings of a tool that spell special tokens; they are printed as JSON."""
+        if isinstance(value, Mapping):
+            items = value.items()
+            return {self._hold_json(k, held): self._hold_json(item, held) for k, item in items}
+        if isinstance(value, list | tuple):
+            return [self._hold_json(item, held) for item in value]
+        if isinstance(value, str) and (self._has_special(value) or _MARKS.search(value)):
+            held.append(json.dumps(value, ensure_ascii=False)[1:-1])
+            return f"{_OPEN}{len(held) - 1}{_CLOSE}"
+        return value
 
     def _after_assistant(self, messages: Sequence[Message]) -> str:
         """Render what a template writes after an assistant's turn, then ``messages``.
@@ -223,8 +268,12 @@ class Codec:
             turns = [f"{names.get(m['role'], m['role'])}: {m['content']}" for m in messages]
             return "\n".join([*turns, "Assistant:"])
         try:
+            tools = [tool for message in messages for tool in message.get("tools", ())]
             text = self.tokenizer.apply_chat_template(
-                [dict(message) for message in messages], tokenize=False, add_generation_prompt=True
+                [{k: v for k, v in m.items() if k not in _OURS} for m in messages],
+                tokenize=False,
+                add_generation_prompt=True,
+                **({"tools": tools} if tools else {}),
             )
         except Exception as error:  # a template is foreign code: jinja2 errors, and any it raises
             roles = ", ".join(message["role"] for message in messages)
@@ -247,6 +296,7 @@ class Codec:
         found = {self.eos_token_id} | {
             self._specials[text] for text in _END_OF_TEXT if text in self._specials
         }
+        found.update(self._after_call)
         if self._template:
             try:
                 ids = self._encode([(self._after_assistant([]), True)])
@@ -310,7 +360,11 @@ class Codec:
 _OTHER = "Use another tokenizer=, or a setting of the task with other messages."
 
 #: Tokens that end a text for models whose turns end with another.
-_END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<|eom_id|>")
+_END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>")
+_END_OF_CALL = ("<|eom_id|>", "<|call|>")
+
+#: Keys of a message that are for us, not for the template.
+_OURS = ("trusted", "tools")
 
 
 def _load(tokenizer: Any) -> Any:

@@ -32,9 +32,17 @@ COMMAND = f"{sys.executable} {SERVER}"
 RNG = np.random.default_rng(0)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def patience() -> Iterator[None]:
+    """A busy machine takes long to start a server: that is not what is tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mint_envs.tooluse.mcp._START_S", 400.0)
+        yield
+
+
 @pytest.fixture
 def kit() -> Iterator[McpTools]:
-    tools = McpTools(COMMAND, call_s=60.0)
+    tools = McpTools(COMMAND, call_s=200.0)
     yield tools
     tools.close()
 
@@ -49,6 +57,15 @@ def running(marker: str) -> list[int]:
         except OSError:
             continue
     return found
+
+
+def gone(processes: set[int]) -> bool:
+    """Wait until these processes have ended."""
+    for _ in range(300):
+        if not processes & set(running(str(SERVER))):
+            return True
+        time.sleep(0.2)
+    return False
 
 
 def test_the_tools_of_a_server_are_run(kit: McpTools) -> None:
@@ -79,7 +96,7 @@ def test_every_episode_has_a_server_of_its_own(kit: McpTools) -> None:
     kit.run("write_note", {"name": "n", "text": "hello"})
     before = set(running(str(SERVER)))
     kit.reset(RNG)
-    assert not set(running(str(SERVER))) & before, "the old server is gone"
+    assert gone(before), "the old server"
     assert "there is no note" in kit.run("read_note", {"name": "n"}).text
 
 
@@ -93,22 +110,22 @@ def test_a_server_that_dies_stays_dead_for_the_episode(kit: McpTools) -> None:
 
 def test_a_server_that_hangs_is_ended() -> None:
     kit = McpTools(COMMAND, call_s=1.0)
-    begun = time.monotonic()
+    before = set(running(str(SERVER)))
     assert "within 1 s" in kit.run("hang", {}).failure
-    assert time.monotonic() - begun < 60
+    assert gone(set(running(str(SERVER))) - before)
     assert "within 1 s" in kit.run("add", {"a": 1, "b": 1}).failure
     kit.close()
     kit.close()
 
 
 def test_a_server_that_nobody_uses_any_more_is_ended() -> None:
-    kit = McpTools(COMMAND, call_s=60.0)
+    kit = McpTools(COMMAND, call_s=200.0)
     before = set(running(str(SERVER)))
     kit.run("add", {"a": 1, "b": 1})
     mine = set(running(str(SERVER))) - before
     assert mine
     del kit
-    assert not set(running(str(SERVER))) & mine
+    assert gone(mine)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +152,7 @@ def url() -> Iterator[str]:
         port = probe.getsockname()[1]
     quiet = subprocess.DEVNULL
     with subprocess.Popen([*COMMAND.split(), str(port)], stdout=quiet, stderr=quiet) as server:
-        for _ in range(600):
+        for _ in range(4000):
             time.sleep(0.1)
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -145,7 +162,7 @@ def url() -> Iterator[str]:
 
 
 def test_a_server_over_http(url: str) -> None:
-    kit = McpTools(url, call_s=60.0)
+    kit = McpTools(url, call_s=200.0)
     assert kit.run("add", {"a": 2, "b": 3}).text == "5"
     assert "there is no note" in kit.run("read_note", {"name": "gone"}).text
     kit.reset(RNG)
@@ -162,7 +179,7 @@ def on_the_server(text: str, *steps: tuple[str, dict[str, Any]], answer: str) ->
 
 @functools.cache
 def task() -> ToolUseTask:
-    return ToolUseTask("keyvalue", mcp=COMMAND, mcp_timeout_s=60.0)
+    return ToolUseTask("keyvalue", mcp=COMMAND, mcp_timeout_s=200.0)
 
 
 def test_its_tools_are_on_offer_beside_ours() -> None:
@@ -188,7 +205,7 @@ def test_a_request_that_its_tools_answer() -> None:
 
 @pytest.mark.parametrize("tool", ["die", "hang"])
 def test_a_broken_server_leaves_the_episode_unmeasured(tool: str) -> None:
-    quick = ToolUseTask("keyvalue", mcp=COMMAND, mcp_timeout_s=1.0 if tool == "hang" else 60.0)
+    quick = ToolUseTask("keyvalue", mcp=COMMAND, mcp_timeout_s=1.0 if tool == "hang" else 200.0)
     problem = quick.sample(np.random.default_rng(3))
     reward = quick.start(problem).respond(written((tool, {})))
     assert isinstance(reward, Reward)

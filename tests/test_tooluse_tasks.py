@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from mint_envs import Reward, TokenEnv
 from mint_envs.errors import SettingError
 from mint_envs.testing import check_env, check_task
 from mint_envs.tooluse import ToolUseTask
+from mint_envs.tooluse.workspace import Workspace
 
 SEEDS = range(60)
 Turn = list[tuple[str, dict[str, Any]]]
@@ -54,7 +55,15 @@ def test_it_holds_with_another_tokenizer() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"toolkit": "x"}, {"max_calls": 0}, {"max_turns": 1}, {"max_tool_calls": 3}],
+    [
+        {"toolkit": "x"},
+        {"max_calls": 0},
+        {"max_turns": 1},
+        {"max_tool_calls": 3},
+        {"max_result": 99},
+        {"level": "x"},
+        {"weights": (0, 0, 0)},
+    ],
 )
 def test_a_wrong_setting_is_named(settings: dict[str, Any]) -> None:
     with pytest.raises(SettingError, match=next(iter(settings))):
@@ -77,20 +86,71 @@ def test_results_come_in_the_order_of_the_calls_and_faults_come_back_as_text() -
     assert results[2].startswith("Error: there is no tool")
     reward = episode.respond("no answer")
     assert isinstance(reward, Reward)
-    counts = {"turns": 2, "calls": 4, "failed_calls": 2}
-    assert reward.metadata == {**counts, "failure": "", "deterministic": True}
+    counts = {"turns": 2, "calls": 4, "failed_calls": 2, "unrun_calls": 0}
+    rest = {"end": "message", "failure": "", "deterministic": True}
+    assert reward.metadata == {**counts, **rest}
 
 
 def test_the_episode_ends_with_its_turns_or_calls() -> None:
     listing = written(("list_keys", {}))
-    for settings, text, turns in (
-        ({"max_turns": 3}, listing, 3),
-        ({"max_tool_calls": 5}, listing * 2, 3),
+    for settings, text, turns, unrun in (
+        ({"max_turns": 3}, listing, 3, 0),
+        ({"max_tool_calls": 5}, listing * 2, 3, 1),
     ):
         task = ToolUseTask("keyvalue", **settings)  # type: ignore[arg-type]
         episode = task.start(task.sample(np.random.default_rng(0)))
-        for turn in range(1, turns + 1):
-            assert isinstance(episode.respond(text), Reward) == (turn == turns)
+        for _ in range(turns - 1):
+            assert not isinstance(episode.respond(text), Reward)
+        reward = episode.respond(text)
+        assert isinstance(reward, Reward)
+        assert reward.metadata["end"] == next(iter(settings))
+        assert reward.metadata["unrun_calls"] == unrun
+
+
+def test_a_long_result_is_cut_and_said_to_be() -> None:
+    task = ToolUseTask("keyvalue", max_result=100)
+    episode = task.start(task.sample(np.random.default_rng(0)))
+    calls = ("set_value", {"key": "k", "value": "x" * 5000}), ("get_value", {"key": "k"})
+    reply = episode.respond(written(*calls))
+    assert isinstance(reply, list)
+    result = reply[0]["content"].split("<tool_response>\n")[2]
+    assert result.startswith("x" * 100 + "\n... (")
+    assert len(result) < 160
+
+
+def test_what_breaks_beside_the_model_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(NamedTuple):
+        text: str = "Error: no sandbox"
+        ok: bool = False
+        failure: str = "no sandbox"
+
+    monkeypatch.setattr(Workspace, "run", lambda self, name, arguments: Broken())
+    task = ToolUseTask("keyvalue")
+    reward = task.start(task.problem(0)).respond(written(("list_keys", {})))
+    assert isinstance(reward, Reward)
+    assert (reward.score, reward.metadata["failure"]) == (None, "no sandbox")
+
+
+def test_the_easy_level_is_one_call_after_worked_examples() -> None:
+    task = ToolUseTask(level="easy")
+    for seed in range(40):
+        problem = task.sample(np.random.default_rng(seed))
+        assert problem.toolkits == ("keyvalue",)
+        assert len(steps(problem)) == 1
+        messages = list(task.prompt(problem))
+        assert messages[-1]["content"] == problem.request.text
+        examples = " ".join(message["content"] for message in messages[:-1])
+        keys = task.start(problem)._before["keyvalue"]["entries"]  # type: ignore[attr-defined]
+        assert not any(f"'{key}'" in examples for key in keys)
+
+
+def test_a_tenth_of_the_drawn_problems_is_held_out() -> None:
+    task = {split: ToolUseTask(split=split) for split in ("train", "test")}
+    keys = {
+        split: {task[split].key(task[split].problem(seed)) for seed in range(60)}
+        for split in ("train", "test")
+    }
+    assert not keys["train"] & keys["test"]
 
 
 def test_a_message_that_was_cut_runs_nothing() -> None:

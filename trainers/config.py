@@ -142,6 +142,7 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
     },
     "mint/Code-v0": {"max_tokens": 256},
     "mint/Chat-v0": {"max_tokens": 128, "temperature": 1.0},
+    "mint/ToolUse-v0": {"max_tokens": 256, "temperature": 1.0},
 }  # fmt: skip
 
 #: What a small model on this machine learns from, and shows, in a few minutes. Chosen over three
@@ -162,6 +163,11 @@ LOCAL: dict[str, dict[str, Any]] = {
         "max_tokens": 32, "temperature": 1.0, "betas": (0.9, 0.95), "length_norm": "token",
         "grad_clip": 1.0, "eval_every": 8, "eval_problems": 200,
         "env_settings": {"level": "easy"},
+    },
+    "mint/ToolUse-v0": {
+        "steps": 25, "batch": 8, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
+        "max_tokens": 42, "temperature": 1.0, "betas": (0.9, 0.95), "length_norm": "token",
+        "grad_clip": 1.0, "env_settings": {"level": "easy", "max_turns": 2},
     },
 }  # fmt: skip
 

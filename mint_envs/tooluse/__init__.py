@@ -1,6 +1,7 @@
 """Tool use: the calls in a text (``parse_calls``), their verdict (``grade_calls``), tools,
 and the environment mint/ToolUse-v0."""
 
+from .bfcl import grade_turns
 from .calls import FORMATS, Call, format_of, parse_calls
 from .grade import grade_calls
 from .schemas import ToolTable
@@ -8,6 +9,7 @@ from .state import diff, grade_state
 from .tasks import ToolUseTask
 from .toolkits import TOOLKITS
 from .tools import ToolError, Toolkit, ToolResult, schema_of, tool
+from .writers import write_calls
 
 __all__ = [
     "FORMATS",
@@ -22,7 +24,9 @@ __all__ = [
     "format_of",
     "grade_calls",
     "grade_state",
+    "grade_turns",
     "parse_calls",
     "schema_of",
     "tool",
+    "write_calls",
 ]

@@ -37,6 +37,11 @@ FORMATS: dict[str, Callable[[str], formats_json.Found]] = {
 #: More attempts than this in one message, and none of them counts.
 MAX_CALLS = 16
 
+#: Kinds of faults of calls that were read, but do not fit the schema of the tool.
+MISFITS = frozenset(
+    ("missing_argument", "unknown_argument", "wrong_type", "not_in_enum", "invalid_value")
+)
+
 #: What tells a format by the text of a chat template, the more special first.
 _SIGNS = (
     ("<function=", "qwen3_coder"),

@@ -53,7 +53,7 @@ def grade_calls(
     Raises:
         SettingError: ``wanted``, ``made``, ``tools`` or ``weights`` are not of this form.
     """
-    total = _check_weights(weights)
+    total = math.fsum(check_weights(weights))
     schemas = _by_name(tools)
     targets = [_target(call, schemas) for call in _listed(wanted, "wanted")]
     calls = [_name_and_arguments(call) for call in _listed(made, "made")]
@@ -161,10 +161,15 @@ def _listed(items: Any, name: str) -> Sequence[Any]:
     return items
 
 
-def _check_weights(weights: Sequence[float]) -> float:
+def check_weights(weights: Sequence[float]) -> tuple[float, ...]:
+    """Return three weights, checked.
+
+    Raises:
+        SettingError: they are not three numbers from 0 up, or all of them are 0.
+    """
     if len(weights) != 3 or not all(0 <= w < math.inf for w in weights) or not sum(weights):
         raise SettingError(f"weights={weights!r}: three numbers from 0 up, not all of them 0")
-    return math.fsum(weights)
+    return tuple(map(float, weights))
 
 
 def _weigh(marks: Sequence[float], weights: Sequence[float]) -> float:

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ..core import Episode, Message, Prompt, Reward, Task
-from ..errors import require
+from ..core import ChatStyle, Episode, Message, Prompt, Reward
+from ..datasets import DatasetTask
+from ..errors import did_you_mean, require
 from . import mcp as mcp_tools
-from .calls import Call, parse_calls
-from .families import MOST_CALLS, Request, Step, drawable
+from .calls import FORMATS
+from .easy import worked_examples
+from .families import MOST_CALLS, Request, drawable
+from .framing import Framing
+from .grade import WEIGHTS, check_weights
+from .rows import RowProblem, load_problems
 from .schemas import ToolTable
 from .state import grade_state
 from .toolkits import IN_PROCESS, TOOLKITS
-from .tools import ToolResult
+from .turns import Turns, answer_in
 from .workspace import User, Workspace
 
-_INSTRUCTIONS = """\
-You work with tools. To call one, write
-<tool_call>
-{"name": "the tool", "arguments": {"argument": "value"}}
-</tool_call>
+#: What a model is told, beside how to call a tool.
+RULES = """\
 Several calls may stand in one message; their results come back in the same order. A message \
 without a call ends the work. If the user asks a question, let that message end with the line \
 "Answer: " and the answer alone. If only the user can tell you what you need to know, end a \
-message without a call with the line "Question: " and your question.
-
-Tools:
-"""
+message without a call with the line "Question: " and your question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ToolUseProblem:
     request: Request
 
 
-class ToolUseTask(Task[ToolUseProblem]):
+class ToolUseTask(DatasetTask[Any]):
     """Requests that need up to six calls of tools, which depend on earlier results.
 
     A turn is one message of the model. Its calls are run in order, and all results come back in
@@ -61,8 +61,12 @@ class ToolUseTask(Task[ToolUseProblem]):
     something that was not missing or was told before, else 1. Calls themselves earn nothing. Where
     a sandbox or a server breaks, the reward is None: unmeasured.
 
+    ``dataset`` takes rows with tools, messages and the calls or the state that are wanted, BFCL's
+    among them: see ``mint_envs.tooluse.rows``.
+
     Raises:
         SettingError: a setting out of range.
+        DatasetError: the data set is missing, empty or broken.
     """
 
     def __init__(
@@ -73,6 +77,10 @@ class ToolUseTask(Task[ToolUseProblem]):
             ],
             "which tools the requests are about; 'all' is all but python, which needs a sandbox",
         ] = "all",
+        level: Annotated[
+            Literal["full", "easy"],
+            "'easy': one call on the key-value store, with worked examples, for a small model",
+        ] = "full",
         max_calls: Annotated[int, "most calls that a request needs, 1 to 6"] = MOST_CALLS,
         plain: Annotated[
             bool, "only requests that lack nothing, do not go wrong at first, and need a tool"
@@ -86,7 +94,21 @@ class ToolUseTask(Task[ToolUseProblem]):
         mcp_timeout_s: Annotated[float, "seconds that a call of the MCP server may take"] = 10.0,
         max_turns: Annotated[int, "messages of the model before the episode ends, 2 to 100"] = 8,
         max_tool_calls: Annotated[int, "calls before the episode ends, 4 to 1000"] = 16,
-        partial_credit: Annotated[bool, "pay for a part of the wanted change"] = True,
+        max_result: Annotated[int, "longest result of a call, in characters, from 100 up"] = 4000,
+        partial_credit: Annotated[bool, "pay for a part of the wanted change or calls"] = True,
+        weights: Annotated[
+            tuple[float, float, float],
+            "in call tasks: what tool names, argument names and values are worth",
+        ] = WEIGHTS,
+        format: Annotated[
+            str, "how calls are written; 'auto': as the tokenizer's template has it, or hermes"
+        ] = "auto",
+        dataset: Annotated[
+            str | None, "JSONL or Parquet file, or Hugging Face name, of rows to take requests from"
+        ] = None,
+        split: Annotated[
+            str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
+        ] = None,
     ) -> None:
         valid = ("all", *sorted(TOOLKITS))
         require(toolkit in valid, f"toolkit={toolkit!r}: one of {', '.join(valid)}")
@@ -97,20 +119,39 @@ class ToolUseTask(Task[ToolUseProblem]):
         require(
             4 <= max_tool_calls <= 1000, f"max_tool_calls={max_tool_calls} must be from 4 to 1000"
         )
-        require(mcp_timeout_s > 0, f"mcp_timeout_s={mcp_timeout_s} must be above 0")
-        if mcp is not None:
-            self.nondeterministic = True  # of this task, not of its class
-            _table((), mcp)  # a server that does not answer is said at once
-        self.mcp, self._mcp_timeout_s = mcp, mcp_timeout_s
+        require(level in ("full", "easy"), f"level={level!r}: 'full' or 'easy'")
+        require(max_result >= 100, f"max_result={max_result} must be 100 or more")
+        known = ("auto", *FORMATS)
+        require(format in known, f"format={format!r} is unknown. {did_you_mean(format, known)}")
+        self.level, self._format = level, format
+        self.framing = Framing.of(format, ChatStyle())
+        self.max_result, self.weights = max_result, check_weights(weights)
+        if level == "easy":
+            toolkit, max_calls, plain = "keyvalue", 1, True
         about = IN_PROCESS if toolkit == "all" else (toolkit,)
         self._families = drawable(about, max_calls, plain)
+        self._use_server(mcp, mcp_timeout_s)
         #: Names of the toolkits whose tools are on offer, in one problem or another.
         self.toolkits = tuple(sorted({*IN_PROCESS, *about})) if distractors else about
         self._distractors = distractors
         self.max_turns, self.max_tool_calls = max_turns, max_tool_calls
         self.partial_credit = partial_credit
 
-    def sample(self, rng: np.random.Generator) -> ToolUseProblem:
+        super().__init__(None if dataset is None else load_problems(dataset, split), split)
+
+    def _use_server(self, mcp: str | None, timeout_s: float) -> None:
+        require(timeout_s > 0, f"mcp_timeout_s={timeout_s} must be above 0")
+        self.mcp, self._mcp_timeout_s = mcp, timeout_s
+        if mcp is not None:
+            self.nondeterministic = True  # of this task, not of its class
+            _table((), mcp)  # a server that does not answer is said at once
+
+    def fitted(self, style: ChatStyle) -> ToolUseTask:
+        task = copy.copy(self)
+        task.framing = Framing.of(self._format, style)
+        return task
+
+    def draw(self, rng: np.random.Generator) -> ToolUseProblem:
         while True:
             name, family = self._families[int(rng.integers(len(self._families)))]
             workspace = int(rng.integers(10**8, 10**9))
@@ -120,24 +161,57 @@ class ToolUseTask(Task[ToolUseProblem]):
                 kits = tuple(sorted({*IN_PROCESS, name})) if self._distractors else (name,)
                 return ToolUseProblem(kits, workspace, request)
 
-    def prompt(self, problem: ToolUseProblem) -> Prompt:
+    def key(self, problem: ToolUseProblem) -> str:
+        return f"{problem.workspace} {problem.request.text}"
+
+    def prompt(self, problem: ToolUseProblem | RowProblem) -> Prompt:
+        if isinstance(problem, RowProblem):
+            return problem.prompt(self.framing)
+        request = Message(role="user", content=problem.request.text)
+        if self.level == "easy":
+            return [*worked_examples(self.framing), request]
         workspace = f"\n\nWorkspace: {problem.workspace}"
-        return [
-            Message(role="system", content=_preamble(problem.toolkits, self.mcp) + workspace),
-            Message(role="user", content=problem.request.text),
-        ]
+        return [self.framing.system(RULES, schemas(problem.toolkits, self.mcp), workspace), request]
 
-    def start(self, problem: ToolUseProblem) -> Episode:
-        return _Work(self, problem)
+    def start(self, problem: ToolUseProblem | RowProblem) -> Episode:
+        if isinstance(problem, RowProblem):
+            return problem.start(self)
+        wanted = Workspace(problem.toolkits, problem.workspace).replay(problem.request.turns)
+        return self.work(problem.toolkits, problem.workspace, {}, wanted, problem.request)
 
-    def workspace(self, problem: ToolUseProblem) -> Workspace:
-        """Return what an episode of ``problem`` has to work with."""
+    def work(
+        self,
+        toolkits: tuple[str, ...],
+        workspace: int,
+        state: Mapping[str, Any],
+        wanted: Mapping[str, Any],
+        request: Request,
+    ) -> Episode:
+        """Begin an episode in which a state is to be reached.
+
+        Args:
+            toolkits: names of the tools on offer.
+            workspace: the seed of the first state of each.
+            state: first states that are given, by toolkit.
+            wanted: the last states, by toolkit; one that is not there is to stay as it is.
+            request: what the last message must answer, and what the user can be asked for.
+        """
         more = [] if self.mcp is None else [mcp_tools.McpTools(self.mcp, self._mcp_timeout_s)]
-        return Workspace(problem.toolkits, problem.workspace, more)
+        kits = Workspace(toolkits, workspace, more)
+        kits.restore(state)
+        return _Work(self, kits, _table(toolkits, self.mcp), {**kits.state(), **wanted}, request)
 
-    def examples(self, problem: ToolUseProblem) -> dict[Any, float]:
+    def problem_id(self, problem: ToolUseProblem | RowProblem) -> str:
+        """The same in every format: a digest of the request and its workspace, or the row's id."""
+        if isinstance(problem, RowProblem):
+            return problem.id
+        return blake2b(self.key(problem).encode(), digest_size=8).hexdigest()
+
+    def examples(self, problem: ToolUseProblem | RowProblem) -> dict[Any, float]:
+        if isinstance(problem, RowProblem):
+            return problem.examples(self)
         request = problem.request
-        calls = ["\n".join(map(_written, turn)) for turn in request.turns]
+        calls = [self.framing.calls(turn) for turn in request.turns]
         answer = "Done." if request.answer is None else f"Answer: {request.answer}"
         if request.reply is not None:
             calls.insert(0, "Question: What exactly?")
@@ -152,105 +226,75 @@ class ToolUseTask(Task[ToolUseProblem]):
 class _Work(Episode):
     """One request, from the first message to the last."""
 
-    def __init__(self, task: ToolUseTask, problem: ToolUseProblem) -> None:
-        self._task, self._request = task, problem.request
-        self._table = _table(problem.toolkits, task.mcp)
-        self._workspace = task.workspace(problem)
-        self._before = self._workspace.state()
-        wanted = Workspace(problem.toolkits, problem.workspace, self._workspace.more)
-        self._wanted = wanted.replay(problem.request.turns)
-        self._user = User(problem.request.reply)
-        self._failure = ""  # what broke that is not the model's fault
-        self._turns = self._calls = self._failed = 0
+    def __init__(
+        self,
+        task: ToolUseTask,
+        workspace: Workspace,
+        table: ToolTable,
+        wanted: Mapping[str, Any],
+        request: Request,
+    ) -> None:
+        self._task, self._workspace, self._request = task, workspace, request
+        self._before, self._wanted = workspace.state(), wanted
+        self._turns = Turns(task, table, workspace.run)
+        self._user = User(request.reply)
 
     def respond(self, text: str) -> list[Message] | Reward:
-        calls = parse_calls(text, "hermes", self._table)
-        self._turns += 1
-        if not calls:
-            return self._end_or_reply(text)
-        results = list(self._run(calls))
-        if (
-            self._failure
-            or self._turns >= self._task.max_turns
-            or self._calls >= self._task.max_tool_calls
-        ):
-            return self._end("")
-        content = "\n".join(f"<tool_response>\n{r}\n</tool_response>" for r in results)
-        return [Message(role="user", content=content)]
+        reply = self._turns.take(text)
+        if self._turns.failure:
+            return self._reward(None, 0.0, 0.0)
+        return reply or self._end_or_reply(text)
 
     def _end_or_reply(self, text: str) -> list[Message] | Reward:
-        said = self._user.hear(text)
-        if said is None or self._turns >= self._task.max_turns:
+        if self._turns.end != "message":
+            return self._end("")
+        said = self._user.hear(self._task.framing.final(text))
+        if said is None or self._turns.full:
             return self._end(text)
+        self._turns.end = ""
         return [Message(role="user", content=said)]
 
     def cut(self, text: str) -> Reward:
-        return self._reward(None if self._failure else 0.0, 0.0, 0.0)
-
-    def _run(self, calls: list[Call]) -> Iterator[str]:
-        for call in calls:
-            if self._calls >= self._task.max_tool_calls:
-                return
-            self._calls += 1
-            result = ToolResult(f"Error: {call.message}", False)
-            if call.ok and call.arguments is not None:
-                result = self._workspace.run(call.name, call.arguments)
-            self._failed += not result.ok
-            self._failure = self._failure or result.failure
-            yield result.text
+        self._turns.end = "cut"
+        return self._reward(0.0, 0.0, 0.0)
 
     def _end(self, text: str) -> Reward:
         """Score the state that was reached, and the answer that ``text`` ends with."""
         changed = grade_state(self._before, self._wanted, self._workspace.state())
         assert changed.score is not None
         wanted = self._request.answer
-        answer = float(wanted is None or _plain(_answer(text)) == _plain(wanted))
+        given = answer_in(self._task.framing.final(text))
+        answer = float(wanted is None or _plain(given) == _plain(wanted))
         score = changed.score * answer * self._restraint
         if not self._task.partial_credit:
             score = float(score == 1.0)
-        return self._reward(None if self._failure else score, changed.score, answer)
+        return self._reward(score, changed.score, answer)
 
     @property
     def _restraint(self) -> float:
         """Return what is left for calling where no tool fits, and for needless questions."""
-        if self._request.no_tool and self._calls:
+        if self._request.no_tool and self._turns.counts()["calls"]:
             return 0.0
         return 0.5 if self._user.needless else 1.0
 
     def _reward(self, score: float | None, state: float, answer: float) -> Reward:
         self._workspace.close()
-        counts = {"turns": self._turns, "calls": self._calls, "failed_calls": self._failed}
-        more = {"failure": self._failure, "deterministic": self._task.mcp is None}
         parts = {"state": state, "answer": answer, "restraint": self._restraint}
-        return Reward(score, parts=parts, metadata={**counts, **more})
-
-
-def _answer(text: str) -> str:
-    """Return what follows the last "Answer:", thoughts left out; all of it, so one answer only."""
-    _, mark, answer = text.rpartition("</think>")[2].rpartition("Answer:")
-    return answer if mark else ""
+        counts = {**self._turns.counts(), "deterministic": self._task.mcp is None}
+        return Reward(score, parts=parts, metadata=counts)
 
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).strip("\"'`. ").casefold()
 
 
-def _written(step: Step) -> str:
-    name, arguments = step
-    body = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
-    return f"<tool_call>\n{body}\n</tool_call>"
-
-
-def _schemas(toolkits: tuple[str, ...], mcp: str | None) -> list[dict[str, Any]]:
-    more = [] if mcp is None else mcp_tools.offered_by(mcp)
-    return [schema for name in toolkits for schema in TOOLKITS[name].schemas()] + more
-
-
 @lru_cache(maxsize=16)
-def _preamble(toolkits: tuple[str, ...], mcp: str | None) -> str:
-    return _INSTRUCTIONS + "\n".join(json.dumps(schema) for schema in _schemas(toolkits, mcp))
+def schemas(toolkits: tuple[str, ...], mcp: str | None = None) -> tuple[dict[str, Any], ...]:
+    """Return the schemas of the tools of these toolkits, and of an MCP server."""
+    more = () if mcp is None else mcp_tools.offered_by(mcp)
+    return (*(schema for name in toolkits for schema in TOOLKITS[name].schemas()), *more)
 
 
 @lru_cache(maxsize=16)
 def _table(toolkits: tuple[str, ...], mcp: str | None) -> ToolTable:
-    return ToolTable(_schemas(toolkits, mcp))
+    return ToolTable(schemas(toolkits, mcp))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,12 @@ class Workspace:
         """Return a copy of the states of the toolkits, by name."""
         return {kit.name: kit.snapshot() for kit in self._kits}
 
+    def restore(self, states: Mapping[str, Any]) -> None:
+        """Put toolkits into states that are given, by name; the others stay as they are."""
+        for kit in self._kits:
+            if kit.name in states:
+                kit.restore(states[kit.name])
+
     def run(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Run one call of a tool that is on offer."""
         return self._by_tool[name].run(name, arguments)
@@ -44,8 +50,9 @@ class Workspace:
         """Run the calls that can change a state, and return the states they lead to."""
         for turn in turns:
             for name, arguments in turn:
-                if self._by_tool[name].state:  # a program changes nothing here: it is not run
-                    self.run(name, arguments)
+                kit = self._by_tool.get(name)
+                if kit is not None and kit.state:  # a program or a server changes nothing here
+                    kit.run(name, arguments)
         return self.state()
 
     def close(self) -> None:
@@ -70,9 +77,9 @@ class User:
     def hear(self, text: str) -> str | None:
         """Return what the user says to a message without calls; None if it asks nothing.
 
-        It asks if its last line begins with ``Question:``.
+        It asks if its last line begins with ``Question:``; thoughts are left out before.
         """
-        lines = text.rpartition("</think>")[2].strip().splitlines()
+        lines = text.strip().splitlines()
         if not lines or not lines[-1].strip().startswith(_MARK):
             return None
         said, self._reply = self._reply, None

@@ -1,0 +1,325 @@
+"""Rows of data sets as problems.
+
+A row is recognised by its fields; each form has the first of the names that is there:
+
+===========  ================================================================================
+what         fields
+===========  ================================================================================
+BFCL         ``question``, ``function`` and ``ground_truth`` (none for ``irrelevance`` rows)
+BFCL, turns  ``question``, ``involved_classes``, ``initial_config`` and ``ground_truth``
+calls        ``messages``, ``question``, ``query`` or ``prompt``; ``tools`` or ``functions``;
+             ``calls``, ``expected_calls`` or ``answers`` (``[]``: no tool fits)
+state        the same request; ``toolkits``; ``state`` and ``wanted_state``, by toolkit; ``answer``
+             if a question is asked
+===========  ================================================================================
+
+A field may be JSON in a string. Every error names the line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..core import Episode, Message, Reward
+from ..datasets import Row, load_rows
+from ..errors import DatasetError, SettingError, require
+from .calls import MISFITS, Call, parse_calls
+from .families import Request
+from .framing import Framing
+from .grade import grade_calls
+from .schemas import ToolTable
+from .toolkits import TOOLKITS
+from .writers import Step
+
+if TYPE_CHECKING:
+    from .tasks import ToolUseTask
+
+_REQUEST = ("messages", "question", "query", "prompt")
+_TOOLS = ("tools", "functions", "function")
+_CALLS = ("calls", "expected_calls", "ground_truth", "answers")
+_RULES = """\
+Several calls may stand in one message. If no tool fits the request, answer without a call."""
+
+
+class RowProblem(ABC):
+    """A problem that comes from a row. ``id`` is stable; ``messages``: the request."""
+
+    id: str
+    messages: tuple[Message, ...]
+
+    @abstractmethod
+    def prompt(self, framing: Framing) -> list[Message]:
+        """Return the first messages."""
+
+    @abstractmethod
+    def start(self, task: ToolUseTask) -> Episode:
+        """Begin an episode."""
+
+    @abstractmethod
+    def examples(self, task: ToolUseTask) -> dict[Any, float]:
+        """Return worked examples, the full mark first."""
+
+
+def with_tools(
+    framing: Framing, rules: str, tools: Sequence[Mapping[str, Any]], messages: Sequence[Message]
+) -> list[Message]:
+    """Return the messages of a row behind ours; a system message of its own goes into ours."""
+    own = [m["content"] for m in messages if m["role"] == "system"]
+    rest = [m for m in messages if m["role"] != "system"]
+    return [framing.system(rules, tools, "".join(f"\n\n{text}" for text in own)), *rest]
+
+
+@dataclass(frozen=True)
+class CallProblem(RowProblem):
+    """One message is asked for: the calls that were wanted, or none if no tool fits."""
+
+    id: str
+    messages: tuple[Message, ...]
+    tools: tuple[Mapping[str, Any], ...]
+    wanted: tuple[Mapping[str, Any], ...]
+
+    def prompt(self, framing: Framing) -> list[Message]:
+        return with_tools(framing, _RULES, self.tools, self.messages)
+
+    def start(self, task: ToolUseTask) -> Episode:
+        return _Calls(task, self)
+
+    def examples(self, task: ToolUseTask) -> dict[Any, float]:
+        calls = [exact_call(call) for call in self.wanted]
+        text = task.framing.calls(calls) or "None of the tools can do that."
+        found = {text: self.start(task).respond(text)}
+        best = {text: r.score for text, r in found.items() if isinstance(r, Reward) and r.score}
+        return {**best, "": 0.0}
+
+
+class _Calls(Episode):
+    """One message. What it calls is graded, not run."""
+
+    def __init__(self, task: ToolUseTask, problem: CallProblem) -> None:
+        self._task, self._problem = task, problem
+
+    def respond(self, text: str) -> Reward:
+        task, problem = self._task, self._problem
+        table = ToolTable.of(problem.tools)
+        made = [as_made(call) for call in parse_calls(text, task.framing.format, table)]
+        reward = grade_calls(
+            problem.wanted,
+            made,
+            problem.tools,
+            partial_credit=task.partial_credit,
+            weights=task.weights,
+        )
+        silent = not made and not task.framing.final(text).strip()
+        return Reward(0.0, metadata=reward.metadata) if silent else reward
+
+    def cut(self, text: str) -> Reward:
+        return Reward(0.0, metadata={"wanted": len(self._problem.wanted), "made": 0, "right": 0})
+
+
+def as_made(call: Call) -> Call | dict[str, Any]:
+    """A call that does not fit its schema still earns what is right about it."""
+    if call.error not in MISFITS or call.arguments is None:
+        return call
+    return {"name": call.name, "arguments": call.arguments}
+
+
+def exact_call(call: Mapping[str, Any]) -> Step:
+    """Return a call that is as wanted: of BFCL's option lists, the first that is a value."""
+    if isinstance(call.get("name"), str):
+        return call["name"], call.get("arguments") or {}
+    ((name, options),) = call.items()
+    return name, {key: _first(values) for key, values in options.items() if _value(values)}
+
+
+def _value(options: Sequence[Any]) -> bool:
+    return any(option != "" for option in options)
+
+
+def _first(options: Sequence[Any]) -> Any:
+    return _inner(next(option for option in options if option != ""))
+
+
+def _inner(option: Any) -> Any:
+    """In dictionaries, and in lists of them, every value is a list of options again."""
+    if isinstance(option, Mapping):
+        return {
+            key: _first(values) if isinstance(values, list) else values
+            for key, values in option.items()
+            if not isinstance(values, list) or _value(values)
+        }
+    if isinstance(option, list):
+        return [_inner(item) if isinstance(item, Mapping) else item for item in option]
+    return option
+
+
+@dataclass(frozen=True)
+class StateProblem(RowProblem):
+    """A state of our own toolkits that is to be reached, over several turns."""
+
+    id: str
+    messages: tuple[Message, ...]
+    toolkits: tuple[str, ...]
+    state: Mapping[str, Any]
+    wanted: Mapping[str, Any]
+    answer: str | None
+
+    def prompt(self, framing: Framing) -> list[Message]:
+        from .tasks import RULES  # the same words as for problems that are drawn
+
+        tools = [schema for name in self.toolkits for schema in TOOLKITS[name].schemas()]
+        return with_tools(framing, RULES, tools, self.messages)
+
+    def start(self, task: ToolUseTask) -> Episode:
+        request = Request(self.messages[-1]["content"], (), self.answer)
+        return task.work(self.toolkits, 0, self.state, self.wanted, request)
+
+    def examples(self, task: ToolUseTask) -> dict[Any, float]:
+        return {}  # a row says what is to be reached, and not how
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+
+def load_problems(dataset: str, split: str | None = None) -> list[RowProblem]:
+    """Return the problems of a JSONL or Parquet file or a Hugging Face data set.
+
+    Raises:
+        DatasetError: it is missing or broken, or a row is of no known form.
+    """
+    found = []
+    for number, row in enumerate(load_rows(dataset, split), 1):
+        try:
+            found.append(read_row(row))
+        except (DatasetError, SettingError, ValueError, TypeError, KeyError) as error:
+            where = _place(dataset, row) or f"row {number} of dataset={dataset!r}"
+            why = f"no field {error}" if isinstance(error, KeyError) else str(error)
+            raise DatasetError(f"{where}: {why}") from error
+    return found
+
+
+def read_row(row: Row) -> RowProblem:
+    """Return the problem of one row.
+
+    Raises:
+        SettingError, DatasetError, ValueError, TypeError, KeyError: the row is of no known form.
+    """
+    if row.get("involved_classes") is not None:
+        from .bfcl import read_turns
+
+        return read_turns(row)
+    if row.get("wanted_state") is not None:
+        return _state_problem(row)
+    return _call_problem(row)
+
+
+def _call_problem(row: Row) -> CallProblem:
+    tools = _list(row, _TOOLS)
+    wanted = _list(row, _CALLS) if _has(row, _CALLS) else _none_fits(row)
+    if ToolTable.of(tools) is not None:
+        grade_calls(wanted, [], tools)  # raises where one of them is no call
+    return CallProblem(_id(row), _messages(row), tuple(tools), tuple(wanted))
+
+
+def _none_fits(row: Row) -> list[Any]:
+    """BFCL's rows without a truth are those where no tool fits, or where any call is right."""
+    require(
+        "irrelevance" in str(row.get("id", "")),
+        f"there is none of the fields {', '.join(_CALLS)}. Where no tool fits, write calls=[]; "
+        "BFCL's relevance rows, for which any call is right, cannot be graded",
+    )
+    return []
+
+
+def _state_problem(row: Row) -> StateProblem:
+    names = [row["toolkits"]] if isinstance(row["toolkits"], str) else list(row["toolkits"])
+    for name in names:
+        require(name in TOOLKITS, f"toolkits: {name!r} is none of {', '.join(TOOLKITS)}")
+    state, wanted = _parsed(row.get("state") or {}), _parsed(row["wanted_state"])
+    for key in ("state", "wanted_state"):
+        kits = _parsed(row.get(key) or {})
+        require(isinstance(kits, Mapping), f"{key} is a {type(kits).__name__}, not an object")
+        for name in kits:
+            require(name in names, f"{key} has {name!r}, which is none of toolkits={names}")
+            require(isinstance(kits[name], Mapping), f"{key}.{name} is not an object")
+    answer = row.get("answer")
+    return StateProblem(
+        _id(row),
+        _messages(row),
+        tuple(names),
+        state,
+        wanted,
+        None if answer is None else f"{answer}",
+    )
+
+
+def _messages(row: Row) -> tuple[Message, ...]:
+    value = _parsed(_field(row, _REQUEST))
+    if isinstance(value, str):
+        return (Message(role="user", content=value),)
+    turns = value[0] if value and isinstance(value[0], list) else value
+    return checked_messages(turns)
+
+
+def checked_messages(turns: Any) -> tuple[Message, ...]:
+    """Return messages; what else they hold is left out."""
+    require(
+        isinstance(turns, list)
+        and bool(turns)
+        and all(isinstance(m, Mapping) and isinstance(m.get("content"), str) for m in turns),
+        "the request must be a text, or a list of messages with role and content",
+    )
+    return tuple(Message(role=str(m.get("role", "user")), content=m["content"]) for m in turns)
+
+
+def _id(row: Row) -> str:
+    text = json.dumps(row, sort_keys=True, default=str)
+    return str(row.get("id") or blake2b(text.encode(errors="replace"), digest_size=8).hexdigest())
+
+
+def _has(row: Row, names: Sequence[str]) -> bool:
+    return any(row.get(name) is not None for name in names)
+
+
+def _field(row: Row, names: Sequence[str]) -> Any:
+    require(
+        _has(row, names),
+        f"there is none of the fields {', '.join(names)}; there are {', '.join(map(str, row))}",
+    )
+    return next(row[name] for name in names if row.get(name) is not None)
+
+
+def _list(row: Row, names: Sequence[str]) -> list[Any]:
+    value = _parsed(_field(row, names))
+    value = [value] if isinstance(value, Mapping) else value
+    name = next(name for name in names if row.get(name) is not None)
+    require(isinstance(value, list), f"{name} must be a list, not {type(value).__name__}")
+    return list(value)
+
+
+def _parsed(value: Any) -> Any:
+    """Return a field that may be JSON in a string."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _place(dataset: str, row: Row) -> str | None:
+    """Return which line of a JSONL file a row is; None of other sources."""
+    path = Path(dataset)
+    if not path.name.endswith((".jsonl", ".jsonl.gz")):
+        return None
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip() and json.loads(line.decode("utf-8-sig")) == row:
+                return f"line {number} of '{dataset}'"
+    return None
