@@ -92,7 +92,7 @@ def test_another_format_is_no_call(format: str) -> None:
 
 
 def test_an_unknown_format_is_named() -> None:
-    with pytest.raises(SettingError, match="format='hermes2' is unknown. Did you mean 'hermes'"):
+    with pytest.raises(SettingError, match=r"format='hermes2' is unknown\. Did you mean 'hermes'"):
         ToolUseTask(format="hermes2")
 
 

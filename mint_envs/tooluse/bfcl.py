@@ -322,7 +322,8 @@ def read_call(text: str, methods: Mapping[str, Callable[..., Any]]) -> Step:
     """
     try:
         call = ast.parse(text.strip(), mode="eval").body
-        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        assert isinstance(call, ast.Call)
+        assert isinstance(call.func, ast.Name)
         values = [ast.literal_eval(argument) for argument in call.args]
         named = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
     except (AssertionError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
