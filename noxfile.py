@@ -103,7 +103,7 @@ def interop_atropos(session: nox.Session) -> None:
 
 @nox.session(tags=["interop"])
 def interop_signatures(session: nox.Session) -> None:
-    """verl, OpenRLHF and NeMo Gym, which need a GPU or Python 3.13: what of them runs anywhere."""
+    """OpenRLHF's executors run; the signatures of verl and NeMo Gym are read from their wheels."""
     session.install(
         "--no-deps", "--only-binary=:all:", "--python-version=3.13.14",
         f"--target={session.create_tmp()}", "nemo-gym==0.7.0",
@@ -111,3 +111,14 @@ def interop_signatures(session: nox.Session) -> None:
     session.env["PYTHONPATH"] = session.create_tmp()
     wheels = ("verl==0.9.1", "openrlhf==0.11.2")
     live(session, "signatures", "aiohttp", "pylatexenc", "fastapi", "httpx", "pandas", alone=wheels)
+
+
+@nox.session(tags=["interop"])
+def interop_verl(session: nox.Session) -> None:
+    """verl's base classes run our agent loop and reward function, without Ray or a GPU at work."""
+    needed = (
+        "ray==2.60.0", "hydra-core==1.3.8", "datasets==5.2.0", "codetiming", "cachetools", "pandas",
+        "uvicorn", "fastapi", "aiohttp", "pyvers", "orjson", "importlib-metadata",
+    )  # fmt: skip
+    alone = ("verl==0.9.1", "tensordict==0.15.3", "torchdata==0.11.0")  # torch is there
+    live(session, "verl", *needed, alone=alone)

@@ -1,7 +1,7 @@
 """verl, OpenRLHF and NeMo Gym: our stubs against the real modules: ``nox -s interop_signatures``.
 
-OpenRLHF's agent executors really run here, with a scripted model. verl wants a GPU and NeMo Gym
-Python 3.13, so of those the sources are read, and the signatures in them compared.
+OpenRLHF's agent executors really run here, with a scripted model. Of verl (``live_verl.py`` runs
+some of it) and NeMo Gym, which wants Python 3.13, the sources are read and signatures compared.
 """
 
 from __future__ import annotations
