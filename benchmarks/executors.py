@@ -2,8 +2,9 @@
 
 A batch of programs, each of its own and of about as much work, scored by one process with one
 sandbox worker (the base), by one process as it is by default, by worker processes, and by a Ray
-cluster of so many CPUs. One cluster for a run: rows on a common one wait for each other's leases. Rows are measured in turn, round after round; the table gives medians.
-All must give the same rewards.
+cluster of so many CPUs. One cluster for a run: rows on a common one wait for each other's leases.
+Rows are measured in turn, round after round; the table gives medians. All must give the rewards
+that are right.
 """
 
 from __future__ import annotations
