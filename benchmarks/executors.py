@@ -1,9 +1,10 @@
-"""What more processes bring: ``python -m benchmarks.executors`` (Ray: ``--ray``).
+"""What more processes bring: ``python -m benchmarks.executors`` (Ray: ``--ray 4``).
 
 A batch of programs, each of its own and of about as much work, scored by one process with one
 sandbox worker (the base), by one process as it is by default, by worker processes, and by a Ray
-cluster of that many CPUs. Rows are measured in turn, round after round; the table gives medians.
-All must give the same rewards.
+cluster of so many CPUs. One cluster for a run: rows on a common one wait for each other's leases.
+Rows are measured in turn, round after round; the table gives medians. All must give the rewards
+that are right.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--programs", type=int, default=96)
     parser.add_argument("--steps", type=int, default=400_000, help="of a program's loop")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--ray", action="store_true", help="with a Ray cluster on this machine")
+    parser.add_argument("--ray", type=int, default=0, help="CPUs of a Ray cluster on this machine")
     options = parser.parse_args(arguments)
     executors = _executors(options.ray)
     rows = _rows(executors)
@@ -65,19 +66,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         executor.close()
 
 
-def _executors(with_ray: bool) -> dict[str, Executor]:
+def _executors(ray_cpus: int) -> dict[str, Executor]:
     found: dict[str, Executor] = {f"processes:{n}": Processes(n) for n in (1, 2, 4)}
-    if with_ray:
+    if ray_cpus:
         import ray
 
         from mint_envs.ray_executor import RayExecutor
 
         # Ray's own name. By default its workers are at nice 15: whatever else runs goes first.
         os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
-        ray.init(
-            "local", num_cpus=4, log_to_driver=False, logging_level="error", include_dashboard=False
-        )
-        found |= {f"ray, {n} at once": RayExecutor(cpus=4 / n) for n in (1, 2, 4)}
+        quiet = {"log_to_driver": False, "logging_level": "error", "include_dashboard": False}
+        ray.init("local", num_cpus=ray_cpus, **quiet)
+        found[f"ray:{ray_cpus}"] = RayExecutor()
     return found
 
 
