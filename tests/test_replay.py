@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import toys
 from click.testing import CliRunner, Result
@@ -16,7 +17,13 @@ from mint_envs import Reward
 from mint_envs.cli import main
 from trainers.__main__ import main as train
 
-mint_envs.register("test/Guess-v0", toys.GuessNumber)
+
+class OneDigit(toys.GuessNumber):
+    def sample(self, rng: np.random.Generator) -> int:
+        return int(rng.integers(10))
+
+
+mint_envs.register("test/Guess-v0", OneDigit)
 
 
 class Sometimes(toys.Adder):
