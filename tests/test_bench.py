@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from mint_envs.cli import main
 from mint_envs.errors import DatasetError, SettingError
-from mint_envs.offline import stats
+from mint_envs.offline import client, stats
 from mint_envs.offline.bench import bench
 from mint_envs.offline.client import Worker
 from mint_envs.offline.functions import adapt
@@ -227,6 +227,15 @@ def test_a_death_apart_costs_no_process(name: str, status: str) -> None:
     assert [verdict.status for verdict in found] == [status, "ok"]
 
 
+def test_a_function_that_hangs_all_the_time_is_given_up(
+    sums: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_MOST_LOST", 2)
+    report = run("hangs_on_digits", data=sums, only=("right",), timeout_s=0.1)
+    assert checks(report) == {"stopped"}
+    assert "hung" in told(report, "stopped")
+
+
 # -- labels, floors, groups --------------------------------------------------
 
 
@@ -279,6 +288,10 @@ def test_what_a_group_would_learn(tmp_path: Path) -> None:
         rows += [{**row, "response": text} for text in texts]
     saved = written(tmp_path / "saved.jsonl", rows)
     report = run("exact", responses=saved, only=("learning",), group=2)
+    ours = [{"index": n, "responses": [str(n), "0"]} for n in (3, 700)]  # found by their number
+    again = written(tmp_path / "ours.jsonl", ours)
+    more = bench("mint/Math-v0", Options(**QUICK, responses=again, only=("learning",), group=2))
+    assert more.numbers["mean_reward"] == 0.0
     # Two of four right: a pair is equal with chance 1/3.
     assert report.numbers["signal"] == pytest.approx((0 + 0 + 2 / 3) / 3)
     assert report.numbers["mean_reward"] == pytest.approx(0.5)

@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import did_you_mean, require
 from . import hackable, learning, right, sound, speed
 from .cases import Matcher
+from .client import WorkerDied
 from .report import Report, Section
 from .run import Options, Progress, Run, open_worker, placed, read_files, target_of
 
@@ -60,8 +61,19 @@ def bench(
             "settings": {key: str(value) for key, value in (settings or {}).items()},
         }
         report = Report(target, command, made)
-        report.sections += [PARTS[name](run) for name in PARTS if name in chosen]
+        report.sections += [_part(name, run) for name in PARTS if name in chosen]
     return report
+
+
+def _part(name: str, run: Run) -> Section:
+    """Return a part of the report; one that cannot be finished says why."""
+    try:
+        return PARTS[name](run)
+    except WorkerDied as error:
+        section = Section(name, "It could not be finished.")
+        advice = "Score any response in bounded time, and leave the process alone"
+        section.fault("stopped", f"this part was given up: {error}", advice)
+        return section
 
 
 def _open(

@@ -25,6 +25,7 @@ Pair = tuple[int, Turns]
 
 _START_S = 300.0  # importing a user's module may load a model
 _POLL_S = 0.2
+_MOST_LOST = 20  # responses that hang or end the process, before it is given up
 
 
 class WorkerDied(MintEnvsError):
@@ -88,6 +89,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         self.starts = 0
+        self._lost = 0
 
     def __enter__(self) -> Worker:
         self._start()
@@ -205,6 +207,7 @@ class Worker:
         that may do anything to the process that scores them.
         """
         done, many = 0, 64
+        apart = apart or self.starts > 1  # it has died: from now on only copies of it may
         while done < len(pairs):
             if self._process is None:
                 self._start()
@@ -212,6 +215,9 @@ class Worker:
             for verdict in self._chunk(chunk, self.timeout_s if apart else 0):
                 yield verdict
                 done += 1
+                self._lost += verdict.status == "hung" or (verdict.status == "died" and not apart)
+                if self._lost > _MOST_LOST:
+                    raise WorkerDied(f"{self._lost} responses hung or ended the process")
 
     def _chunk(self, chunk: Sequence[Pair], apart_s: float) -> Iterator[Verdict]:
         """Yield verdicts until the chunk is done or the process must be replaced."""

@@ -100,6 +100,10 @@ def _of_another(items: Sequence[Item]) -> Iterator[Probe]:
             yield Probe("the answer of another problem", item, (str(other.gold),), 0.0)
 
 
+#: How the names of right answers begin that are written in another way.
+OTHERWISE = "right, "
+
+
 def other_ways(items: Sequence[Item]) -> list[Probe]:
     """Return right answers written in other ways, each worth the full mark."""
     found = []
@@ -116,7 +120,7 @@ def other_ways(items: Sequence[Item]) -> list[Probe]:
         asked = expression(item.prompt)
         if asked:
             ways["with the sum before it"] = f"{asked.strip()} = {gold}"
-        found += [Probe(f"right, {name}", item, (text,), 1.0) for name, text in ways.items()]
+        found += [Probe(f"{OTHERWISE}{name}", item, (text,), 1.0) for name, text in ways.items()]
     return found
 
 

@@ -129,9 +129,11 @@ def _known(run: Run, section: Section) -> None:
     for probe, verdict in results:
         by_name[probe.name].append((probe, verdict))
     table = Table("Known by how they were made", ["response", "must earn", "does", "mean reward"])
+    table.rows = [_row(name, group) for name, group in by_name.items()]
     for name, group in by_name.items():
-        table.rows.append(_row(name, group))
-        _judge(section, name, group)
+        if not name.startswith(make.OTHERWISE):
+            _judge(section, name, group)
+    _written(section, [pair for pair in results if pair[0].name.startswith(make.OTHERWISE)])
     section.tables.append(table)
     if not any(item.examples for item in run.items):
         section.notes.append("No right response is known: give rows with an answer, or --cases.")
@@ -162,10 +164,17 @@ def _judge(section: Section, name: str, group: Sequence[tuple[Probe, Verdict]]) 
     text = f"{name}: {len(bad)} of {len(group)} do not earn what they must"
     if bad[0][0].want == 0.0:
         section.fault("false rewards", text, _PAID, cases)
-    elif name.startswith("right, ") and len(bad) * 2 < len(group):
-        section.notes.append(f"{text}.")
     else:
         section.fault("missed rewards", text, _UNPAID, cases)
+
+
+def _written(section: Section, results: Sequence[tuple[Probe, Verdict]]) -> None:
+    """Right answers in other words: one fault for all the ways in which they are not paid."""
+    bad = {probe.name: (probe, v) for probe, v in results if not _as_wanted(probe, v)}
+    if bad:
+        ways = ", ".join(name.removeprefix(make.OTHERWISE) for name in bad)
+        text = f"the right answer is not paid when it is written {ways}"
+        section.fault("missed rewards", text, _UNPAID, [shown(*pair) for pair in bad.values()])
 
 
 # -- two functions --------------------------------------------------------------------------------

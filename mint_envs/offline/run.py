@@ -127,8 +127,7 @@ def open_worker(target: Target, options: Options, saved: Iterable[Saved], **more
     """Return a worker that has the problems of the saved responses among its own."""
     rows = list(saved)
     named = all({"index", "seed"} & row.row.keys() for row in rows)
-    everything = (rows and not named) or (target.rows and len(target.rows) <= 1000)
-    wanted = None if everything else places(rows)
+    wanted = places(rows) if named else None
     return Worker(
         target,
         options.problems,

@@ -23,7 +23,7 @@ from ..core import Task
 from ..errors import ContractError, MintEnvsError, RewardError, SettingError
 from ..testing.verdicts import NoVerdict, finish, named
 from .items import describe, settled
-from .rows_task import BenchTask
+from .rows_task import BenchTask, FunctionTask
 from .targets import Target, load
 
 #: What the benchmark's programs leave behind wherever they are run.
@@ -32,6 +32,7 @@ CANARY = "mint_envs_canary"
 CLOCK = 6  # seconds by the clock for one of CPU time: a busy machine is not a hanging one
 
 _BATCH = 64
+_FEW = 1000  # rows of a function that are all taken
 _PROGRAM = re.compile(r"^(def|class|import|from) ", re.MULTILINE)
 
 
@@ -60,6 +61,8 @@ class Session:
 def _numbers(task: Task[Any], count: int, wanted: list[int] | None) -> list[int]:
     """Return which problems to take: ``count`` spread over the data set, and those wanted."""
     size = task.size
+    if isinstance(task, FunctionTask) and (wanted != [] or task.size <= _FEW):
+        wanted = None  # its rows are those of the saved responses, or few
     if wanted is None and size is None:
         raise SettingError("an endless environment finds a problem by 'index' or 'seed' only")
     if size is None or wanted is None or size <= count:
