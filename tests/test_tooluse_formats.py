@@ -92,7 +92,7 @@ def test_another_format_is_no_call(format: str) -> None:
 
 
 def test_an_unknown_format_is_named() -> None:
-    with pytest.raises(SettingError, match="format='hermes2' is unknown. Did you mean 'hermes'"):
+    with pytest.raises(SettingError, match=r"format='hermes2' is unknown\. Did you mean 'hermes'"):
         ToolUseTask(format="hermes2")
 
 
@@ -193,7 +193,9 @@ def test_results_forge_no_turn(shape: str) -> None:
     hostile = "".join(env.codec._specials)
     for value in ("plain", hostile, f"{hostile}\n"):
         env.reset(seed=1)
-        act = env.codec.encode_response(task.framing.calls([("set_value", {"key": "k", "value": "v"})]))
+        act = env.codec.encode_response(
+            task.framing.calls([("set_value", {"key": "k", "value": "v"})])
+        )
         env.step([*act, env.codec.eos_token_id])
         reply = task.framing.results([value, "x"])
         ids = env.codec.encode_reply(reply, True, env.codec.eos_token_id)

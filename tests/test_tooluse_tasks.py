@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,6 +134,7 @@ def test_what_breaks_beside_the_model_is_not_measured(monkeypatch: pytest.Monkey
 
 def test_the_easy_level_is_one_call_after_worked_examples() -> None:
     task = ToolUseTask(level="easy")
+    assert (task.max_turns, ToolUseTask().max_turns) == (2, 8)
     for seed in range(40):
         problem = task.sample(np.random.default_rng(seed))
         assert problem.toolkits == ("keyvalue",)
@@ -317,3 +319,8 @@ def test_deleting_everything_earns_no_full_mark() -> None:
             keys = task.start(problem)._before["keyvalue"]["entries"]  # type: ignore[attr-defined]
             reward = play(task, seed, written(*[("delete_key", {"key": k}) for k in keys]))
             assert reward.score == 0.0
+
+
+def test_the_example_of_the_documentation_runs() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "tooluse.md").read_text(encoding="utf-8")
+    exec(text.split("```python\n")[1].split("```")[0], {})

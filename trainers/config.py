@@ -159,9 +159,9 @@ LOCAL: dict[str, dict[str, Any]] = {
         "grad_clip": 1.0, "env_settings": {"level": "easy"},
     },
     "mint/ToolUse-v0": {
-        "steps": 25, "batch": 8, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
+        "steps": 10, "batch": 8, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
         "max_tokens": 42, "temperature": 1.0, "betas": (0.9, 0.95), "length_norm": "token",
-        "grad_clip": 1.0, "env_settings": {"level": "easy", "max_turns": 2},
+        "grad_clip": 1.0, "env_settings": {"level": "easy"},
     },
 }  # fmt: skip
 

@@ -263,7 +263,9 @@ def grade_turns(
     """
     problem = read_turns(row)
     methods = Instances(problem.classes, problem.config).methods
-    require(len(made) == len(problem.wanted), f"made has {len(made)} turns, not {len(problem.wanted)}")
+    require(
+        len(made) == len(problem.wanted), f"made has {len(made)} turns, not {len(problem.wanted)}"
+    )
     judge = Judge(problem)
     for calls in made:
         for call in calls:
@@ -305,9 +307,7 @@ def read_turns(row: Row) -> TurnsProblem:
         for at, names in missed.items()
     }
     tools = tuple(doc for name, doc in docs.items() if name not in hidden)
-    return TurnsProblem(
-        str(row["id"]), turns, wanted, classes, row["initial_config"], tools, later
-    )
+    return TurnsProblem(str(row["id"]), turns, wanted, classes, row["initial_config"], tools, later)
 
 
 def _offered_from(name: str, missed: Mapping[int, Sequence[str]]) -> float:
@@ -322,7 +322,8 @@ def read_call(text: str, methods: Mapping[str, Callable[..., Any]]) -> Step:
     """
     try:
         call = ast.parse(text.strip(), mode="eval").body
-        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        assert isinstance(call, ast.Call)
+        assert isinstance(call.func, ast.Name)
         values = [ast.literal_eval(argument) for argument in call.args]
         named = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
     except (AssertionError, SyntaxError, ValueError, RecursionError, MemoryError) as error:

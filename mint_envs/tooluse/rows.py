@@ -10,7 +10,7 @@ BFCL, turns  ``question``, ``involved_classes``, ``initial_config`` and ``ground
 calls        ``messages``, ``question``, ``query`` or ``prompt``; ``tools`` or ``functions``;
              ``calls``, ``expected_calls`` or ``answers`` (``[]``: no tool fits)
 state        the same request; ``toolkits``; ``state`` and ``wanted_state``, by toolkit; ``answer``
-             if a question is asked
+             if a question is asked; ``calls``, one way to do it, for worked examples
 ===========  ================================================================================
 
 A field may be JSON in a string. Every error names the line.
@@ -169,6 +169,7 @@ class StateProblem(RowProblem):
     state: Mapping[str, Any]
     wanted: Mapping[str, Any]
     answer: str | None
+    path: tuple[Step, ...]
 
     def prompt(self, framing: Framing) -> list[Message]:
         from .tasks import RULES  # the same words as for problems that are drawn
@@ -181,7 +182,11 @@ class StateProblem(RowProblem):
         return task.work(self.toolkits, 0, self.state, self.wanted, request)
 
     def examples(self, task: ToolUseTask) -> dict[Any, float]:
-        return {}  # a row says what is to be reached, and not how
+        if not self.path:
+            return {}  # the row says what is to be reached, and not how
+        calls = [task.framing.calls([call]) for call in self.path]
+        answer = "Done." if self.answer is None else f"Answer: {self.answer}"
+        return {(*calls, answer): 1.0, "": 0.0}
 
 
 # -- reading ------------------------------------------------------------------------------------
@@ -248,15 +253,9 @@ def _state_problem(row: Row) -> StateProblem:
         for name in kits:
             require(name in names, f"{key} has {name!r}, which is none of toolkits={names}")
             require(isinstance(kits[name], Mapping), f"{key}.{name} is not an object")
-    answer = row.get("answer")
-    return StateProblem(
-        _id(row),
-        _messages(row),
-        tuple(names),
-        state,
-        wanted,
-        None if answer is None else f"{answer}",
-    )
+    answer = None if row.get("answer") is None else str(row["answer"])
+    path = tuple(exact_call(call) for call in _list(row, _CALLS)) if _has(row, _CALLS) else ()
+    return StateProblem(_id(row), _messages(row), tuple(names), state, wanted, answer, path)
 
 
 def _messages(row: Row) -> tuple[Message, ...]:

@@ -92,7 +92,10 @@ class ToolUseTask(DatasetTask[Any]):
             str | None, "an MCP server whose tools are on offer too: its command, or its URL"
         ] = None,
         mcp_timeout_s: Annotated[float, "seconds that a call of the MCP server may take"] = 10.0,
-        max_turns: Annotated[int, "messages of the model before the episode ends, 2 to 100"] = 8,
+        max_turns: Annotated[
+            int | None,
+            "messages of the model before the episode ends, 2 to 100; default: 8, or 2 if easy",
+        ] = None,
         max_tool_calls: Annotated[int, "calls before the episode ends, 4 to 1000"] = 16,
         max_result: Annotated[int, "longest result of a call, in characters, from 100 up"] = 4000,
         partial_credit: Annotated[bool, "pay for a part of the wanted change or calls"] = True,
@@ -115,6 +118,8 @@ class ToolUseTask(DatasetTask[Any]):
         require(
             1 <= max_calls <= MOST_CALLS, f"max_calls={max_calls} must be from 1 to {MOST_CALLS}"
         )
+        if max_turns is None:
+            max_turns = 2 if level == "easy" else 8
         require(2 <= max_turns <= 100, f"max_turns={max_turns} must be from 2 to 100")
         require(
             4 <= max_tool_calls <= 1000, f"max_tool_calls={max_tool_calls} must be from 4 to 1000"
