@@ -82,7 +82,7 @@ def test_every_format_can_be_played(format: str) -> None:
 def test_another_format_is_no_call(format: str) -> None:
     """The format that was asked for counts; calls in another one earn nothing."""
     other = "mistral" if format != "mistral" else "kimi_k2"
-    task = ToolUseTask("keyvalue", max_calls=1, format=format)
+    task = ToolUseTask("keyvalue", max_calls=1, plain=True, format=format)
     for seed in range(20):
         problem = task.sample(np.random.default_rng(seed))
         episode = task.start(problem)

@@ -37,7 +37,7 @@ def final(problem: Any) -> str:
 
 
 def entries(problem: Any) -> dict[str, str]:
-    task = ToolUseTask("keyvalue")
+    task = ToolUseTask("keyvalue", plain=True)
     found: dict[str, str] = task.start(problem)._before["keyvalue"]["entries"]  # type: ignore[attr-defined]
     return found
 
@@ -96,7 +96,7 @@ def flat(problem: Any) -> Calls:
 
 @pytest.mark.parametrize("name", NOTHING)
 def test_it_earns_nothing(name: str) -> None:
-    task = ToolUseTask("keyvalue")
+    task = ToolUseTask("keyvalue", plain=True)
     for seed in range(40):
         problem = task.sample(np.random.default_rng(seed))
         honest = played(task, problem, [*gold(problem), final(problem)])
@@ -106,7 +106,7 @@ def test_it_earns_nothing(name: str) -> None:
 
 def test_deleting_everything_and_putting_it_back_earns_what_honest_play_does() -> None:
     """The state that is reached counts: a detour is no more than the way."""
-    task = ToolUseTask("keyvalue", max_calls=1, max_tool_calls=40)
+    task = ToolUseTask("keyvalue", max_calls=1, plain=True, max_tool_calls=40)
     for seed in range(40):
         problem = task.sample(np.random.default_rng(seed))
         old = entries(problem)
@@ -119,7 +119,7 @@ def test_deleting_everything_and_putting_it_back_earns_what_honest_play_does() -
 
 
 def test_only_the_last_answer_counts() -> None:
-    task = ToolUseTask("keyvalue", max_calls=1)
+    task = ToolUseTask("keyvalue", max_calls=1, plain=True)
     for seed in range(40):
         problem = task.sample(np.random.default_rng(seed))
         right = problem.request.answer

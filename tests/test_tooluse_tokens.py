@@ -175,12 +175,12 @@ def test_episodes_leave_nothing_behind() -> None:
             while env.running:
                 env.step([*act, stop])
 
-    play(0, 60)  # what is cached is cached now
+    play(0, 30)  # what is cached is cached now
     tracemalloc.start()
     try:
-        play(60, 60)
+        play(30, 30)
         before = tracemalloc.get_traced_memory()[0]
-        play(120, 180)
+        play(60, 90)
         assert tracemalloc.get_traced_memory()[0] - before < 50_000
     finally:
         tracemalloc.stop()

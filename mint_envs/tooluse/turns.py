@@ -56,7 +56,7 @@ class Turns:
         results = list(self._run_all(calls))
         if self._no_more_calls:
             self.end = "max_tool_calls"
-        elif self._turns - self._turns_before >= limits.max_turns:
+        elif self.full:
             self.end = "max_turns"
         return None if self.end else limits.framing.results(results)
 
@@ -71,8 +71,8 @@ class Turns:
 
     @property
     def full(self) -> bool:
-        """True if there is no turn left."""
-        return self._turns >= self._limits.max_turns
+        """True if there is no message left for this request."""
+        return self._turns - self._turns_before >= self._limits.max_turns
 
     def counts(self) -> dict[str, Any]:
         """Return what goes into ``info["metadata"]``."""
