@@ -27,6 +27,7 @@ from mint_envs.interop import openenv, shapes, toolcalls, trl
 from mint_envs.interop.shapes import TextTask, TokenEpisode
 from mint_envs.registration import BUILT_IN
 from mint_envs.testing import check_env
+from mint_envs.wrappers import TextIO
 
 mint_envs.register("interop/Down-v0", toys.Down)
 mint_envs.register("interop/Guess-v0", toys.GuessNumberChat)
@@ -227,7 +228,7 @@ def test_trl_reward_function() -> None:
 
 
 def test_text_in_place_of_tokens() -> None:
-    env = plain.TextEnv(gym.make("mint/Math-v0", digits=1))
+    env = TextIO(gym.make("mint/Math-v0", digits=1))
     prompt, info = env.reset(seed=3)
     assert prompt == info["prompt"]
     assert prompt in env.observation_space
@@ -237,11 +238,11 @@ def test_text_in_place_of_tokens() -> None:
     env.reset(seed=3)
     assert env.step(env.action_space.sample())[1] == 0.0
     with pytest.raises(SettingError, match="CartPole"):
-        plain.TextEnv(gym.make("CartPole-v1"))
+        TextIO(gym.make("CartPole-v1"))
 
 
 def test_text_of_several_turns_and_gymnasiums_checker() -> None:
-    env = plain.TextEnv(gym.make("interop/Guess-v0"))
+    env = TextIO(gym.make("interop/Guess-v0"))
     env.reset(seed=1)
     said, reward, terminated, *_ = env.step("1")
     assert "higher" in said or "lower" in said
