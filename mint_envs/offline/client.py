@@ -89,7 +89,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         self.starts = 0
-        self._lost = 0
+        self.lost = 0
 
     def __enter__(self) -> Worker:
         self._start()
@@ -215,9 +215,9 @@ class Worker:
             for verdict in self._chunk(chunk, self.timeout_s if apart else 0):
                 yield verdict
                 done += 1
-                self._lost += verdict.status == "hung" or (verdict.status == "died" and not apart)
-                if self._lost > _MOST_LOST:
-                    raise WorkerDied(f"{self._lost} responses hung or ended the process")
+                self.lost += verdict.status == "hung" or (verdict.status == "died" and not apart)
+                if self.lost > _MOST_LOST:
+                    raise WorkerDied(f"{self.lost} responses hung or ended the process")
 
     def _chunk(self, chunk: Sequence[Pair], apart_s: float) -> Iterator[Verdict]:
         """Yield verdicts until the chunk is done or the process must be replaced."""

@@ -12,7 +12,7 @@ from .stats import rate_text
 
 #: What the part "right" finds too, with rates.
 _ELSEWHERE = {"examples", "gameable", "question and answer"}
-_CONTRACT_S = 600.0
+_CONTRACT_S = 60.0  # CPU time; by the clock, six times that
 
 
 def check(run: Run) -> Section:
@@ -26,6 +26,9 @@ def check(run: Run) -> Section:
 
 def _contract(run: Run, section: Section) -> None:
     """Range, NaN, exceptions, determinism, monotone parts: ``mint_envs.testing.check_task``."""
+    if run.worker.lost:
+        section.notes.append("The conformance kit was not run: there are responses that hang.")
+        return
     run.progress("the conformance kit", 0, 1)
     problems = min(8, len(run.items))
     try:
