@@ -51,6 +51,12 @@ HOSTILE = {
     "next question": "answer is 5\nQ" + "\t" * LONG + "Q:",
     "reasons": "The total is 5" + " " * 900 + "x",
     "worked": "x " * 450 + "< 5",
+    # Chains that made a deep tree.
+    "full-width digits": "$$$" + "１２" * 80_000,
+    "halves": box("½" * 340),
+    "quotients": box("2/" * 300 + "2"),
+    "plus or minus": box("x" + r" \pm 2" * 340),
+    "operands": box(r"\sin 2" + "x y " * 200),
     "input": r"\boxed{\input{/etc/passwd}}",
 }
 

@@ -6,6 +6,7 @@ import gc
 import time
 from fractions import Fraction
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -79,6 +80,17 @@ def test_any_mathematics_gets_a_reward(gold: str, response: str) -> None:
 def test_verdicts_are_symmetric(first: str, second: str) -> None:
     assume("####" not in first + second and "boxed" not in first + second)
     assert judge(first, second)[0] == judge(second, first)[0]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (r"x = 4 \text{ or } x = -4", "\\pm\n9x = 4 \\text{ or } x = -4^{9^9}sh-1"),
+        ("x = 4, x = -4", "y = 4, x = 9^{9^9}"),
+    ],
+)
+def test_what_cannot_be_compared_hides_no_difference(first: str, second: str) -> None:
+    assert judge(first, second)[0] == judge(second, first)[0] == "different"
 
 
 @given(st.sampled_from("({[|"), st.integers(1, 3000))

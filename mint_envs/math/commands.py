@@ -274,9 +274,10 @@ class Atoms(Cursor, ABC):
         if self.text in ("(", "[", "{", "|"):
             node = self.atom()
         else:
-            node = self.power()
+            factors = [self.power()]
             while (self.kind == "v" or self.text == "pi") and self.text:
-                node = Call("*", (node, self.power()))
+                factors.append(self.power())
+            node = factors[0] if len(factors) == 1 else Call("*", tuple(factors))
             if self.text == "/" and self.ahead(1).isdigit():
                 self.here += 1
                 node = Call("/", (node, self.power()))

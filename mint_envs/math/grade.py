@@ -125,8 +125,22 @@ def judge(gold: str, answer: str, prose: bool = False, sympy: bool = False) -> t
 def _doubt(tree: Node, given: str, prose: bool) -> str | None:
     """Return None if ``given`` equals ``tree``, ``""`` if it does not, or why that is unknown."""
     try:
+        other = parse(given, prose)
+    except Unreadable as error:
+        return str(error)
+    doubt = _compared(tree, other)
+    if not doubt:
+        return doubt
+    # A part that cannot be compared ends the search, or comes after one that differs: the order
+    # of the two answers is not to matter.
+    back = _compared(other, tree)
+    return doubt if back else back
+
+
+def _compared(a: Node, b: Node) -> str | None:
+    try:
         comparer = Comparer()
-        return None if comparer.same(tree, parse(given, prose)) else comparer.doubt
+        return None if comparer.same(a, b) else comparer.doubt
     except Unreadable as error:
         return str(error)
 

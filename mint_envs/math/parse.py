@@ -79,6 +79,10 @@ def _places(text: str) -> int:
     return len(text.partition(".")[2]) if "." in text else -1
 
 
+def _is_quotient(node: Node) -> bool:
+    return isinstance(node, Call) and node.name == "/"
+
+
 def _joined(name: str, parts: list[Node]) -> Node:
     """A sum or product; flat, so that a long one is no deep tree."""
     return parts[0] if len(parts) == 1 else Call(name, tuple(parts))
@@ -209,17 +213,18 @@ class Parser(Amounts):
         return node
 
     def sum(self) -> Node:
+        before = self.depth
         self.deeper()
-        node = self.product()
-        terms = [node]
+        terms = [self.product()]
         while self.kind == "m" and self.text in ("+", "-", "\\pm", "\\mp"):
             sign = self.next()
             other = self.product()
             if sign in ("\\pm", "\\mp"):
+                self.deeper()  # each holds all that is before it
                 terms = [Call(sign.lstrip("\\"), (_joined("+", terms), other))]
             else:
                 terms.append(other if sign == "+" else negative(other))
-        self.depth -= 1
+        self.depth = before
         return _joined("+", terms)
 
     def product(self) -> Node:
@@ -228,7 +233,7 @@ class Parser(Amounts):
             if self.kind == "m" and self.text in ("*", "/"):
                 sign = self.next()
                 factor = self.sign()
-                if sign == "/" and len(factors) == 1:
+                if sign == "/" and len(factors) == 1 and not _is_quotient(factors[0]):
                     factors = [Call("/", (factors[0], factor))]
                 else:
                     factors.append(factor if sign == "*" else Call("/", (_ONE, factor)))
