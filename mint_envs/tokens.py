@@ -171,7 +171,7 @@ class Codec:
             TokenizerError: the chat template refuses the messages.
         """
         if isinstance(prompt, TokenPrompt):
-            return self._checked(prompt.tokens_for(self.tokenizer))
+            return self.checked(prompt.tokens_for(self.tokenizer))
         if isinstance(prompt, str):
             return self._bos + self._encode([(prompt, False)])
         return self._encode(self._framed(prompt, self._apply_template))
@@ -308,8 +308,12 @@ class Codec:
 
     # -- encoding ---------------------------------------------------------------------------
 
-    def _checked(self, ids: Sequence[int]) -> list[int]:
-        """Return the ids of a prompt that somebody else encoded."""
+    def checked(self, ids: Sequence[int]) -> list[int]:
+        """Return the ids of a prompt that somebody else encoded.
+
+        Raises:
+            TokenizerError: one is no token id.
+        """
         for i in ids:
             if isinstance(i, bool) or not isinstance(i, Integral) or not 0 <= i < self.vocab_size:
                 raise TokenizerError(

@@ -146,8 +146,8 @@ class Adopted(RLAdapter):
         own = getattr(self._adapter, method, None)
         return own(*arguments) if own else getattr(super(), method)(*arguments)
 
-    def build_dataset(self) -> list[Any]:
-        return list(self._ask("build_dataset"))
+    def build_dataset(self) -> Any:
+        return self._ask("build_dataset")
 
     def make_prompt(self, sample: Any, tokenizer: Any) -> Any:
         return self._ask("make_prompt", sample, tokenizer)
@@ -210,11 +210,17 @@ def prompt_ids(adapter: Any, sample: Any, codec: Codec) -> list[int]:
         items = list(made)
     except TypeError:
         items = []
-    if items and all(isinstance(item, Mapping) for item in items):
+    if items and all(map(_is_message, items)):
         return codec.encode_prompt([Message(role=m["role"], content=m["content"]) for m in items])
     require(
         bool(items),
         f"{name_of(adapter)}.make_prompt() returns {made!r}: return token ids, text or "
         "chat messages, and at least one token",
     )
-    return items
+    return codec.checked(items)
+
+
+def _is_message(item: Any) -> bool:
+    return isinstance(item, Mapping) and all(
+        isinstance(item.get(key), str) for key in ("role", "content")
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -90,7 +91,8 @@ class AdapterTask(Task[AdapterProblem]):
 
     def _build(self, seed: int) -> list[Any]:
         with _seeded(seed):
-            rows = list(self.adapter.build_dataset())
+            made = self.adapter.build_dataset()
+            rows = list(made) if isinstance(made, Iterable) else []
         name = name_of(self.adapter)
         require(bool(rows), f"{name}.build_dataset() returns no samples: return one or more")
         return rows
@@ -125,10 +127,16 @@ class AdapterTask(Task[AdapterProblem]):
             return value
         if value is None:
             return Reward(None)
-        shape = getattr(value, "score", None)  # a Reward of another library
-        if shape is not None:
-            return Reward(self._scaled(shape), metadata=dict(getattr(value, "metadata", {}) or {}))
-        return Reward(self._scaled(value))
+        if not hasattr(value, "score"):
+            return Reward(self._scaled(value))
+        score = value.score  # a Reward of another library
+        return Reward(None if score is None else self._scaled(score), {}, self._metadata(value))
+
+    def _metadata(self, value: Any) -> dict[str, Any]:
+        given = getattr(value, "metadata", None) or {}
+        if isinstance(given, Mapping):
+            return dict(given)
+        raise RewardError(f"{name_of(self.adapter)} gives the metadata {given!r}: give a dict")
 
     def _scaled(self, value: Any) -> float:
         try:
@@ -137,7 +145,7 @@ class AdapterTask(Task[AdapterProblem]):
             scaled = float("nan")
         if not 0.0 <= scaled <= 1.0:
             raise RewardError(
-                f"{name_of(self.adapter)} gives the reward {value!r}, outside "
+                f"{name_of(self.adapter)} gives the reward {reprlib.repr(value)}, outside "
                 f"[{self._low:g}, {self._high:g}]. Scale it, or say "
                 "reward_range=(lowest, highest) to from_adapter."
             )
@@ -155,7 +163,7 @@ class AdapterTask(Task[AdapterProblem]):
             return False
         try:
             return self.score(problem, text).score == 1.0
-        except Exception:  # the kit says so where it tries texts
+        except (Exception, SystemExit):  # the kit says so where it tries texts
             return False
 
 

@@ -31,16 +31,19 @@ class Report:
         subject: what was checked.
         cases: how many inputs each rule was tried on.
         skipped: rules that could not be tried, and why.
+        notes: what breaks no rule and is worth knowing.
     """
 
     subject: str
     cases: dict[str, int]
     skipped: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         tried = ", ".join(f"{name} ({n})" for name, n in sorted(self.cases.items()))
         left = "".join(f"\n  not checked: {k}: {why}" for k, why in self.skipped.items())
-        return f"{self.subject} keeps the contract: {tried}{left}"
+        told = "".join(f"\n  worth knowing: {note}" for note in self.notes)
+        return f"{self.subject} keeps the contract: {tried}{left}{told}"
 
 
 class Findings:
@@ -50,6 +53,7 @@ class Findings:
         self.subject = subject
         self.cases: Counter[str] = Counter()
         self.skipped: dict[str, str] = {}
+        self.notes: list[str] = []
         self._first: dict[tuple[str, str], Finding] = {}
         self._seen: Counter[tuple[str, str]] = Counter()
 
@@ -72,13 +76,14 @@ class Findings:
         """Add what another collector holds."""
         self.cases += other.cases
         self.skipped |= other.skipped
+        self.notes += other.notes
         self._first |= other._first
         self._seen += other._seen
 
     def report(self) -> Report:
         """Return the report, or raise ContractError with every finding."""
         if not self._first:
-            return Report(self.subject, dict(self.cases), dict(self.skipped))
+            return Report(self.subject, dict(self.cases), dict(self.skipped), tuple(self.notes))
         lines = []
         for key, finding in self._first.items():
             more = self._seen[key] - 1

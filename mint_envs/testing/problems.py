@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from .findings import Findings, apart, shown
 from .guards import Watch, global_seed
 from .verdicts import OWN_RNG, Turns, named, plain, problem_print, said, score_of, turns_of
 
-_SAME_PROMPT_DRAWS = 200
+_DRAWS = 200  # problems that are drawn at least; the first few are tried in full
 
 FROM_RNG = "All randomness of a problem comes from the rng that sample() is given"
 
@@ -40,12 +41,13 @@ class ProblemCheck:
 
     def __init__(self, task: Task[Any], findings: Findings, seeds: Sequence[int]) -> None:
         self.task, self.findings, self.seeds = task, findings, seeds
-        self.drawn: list[Drawn] = []
+        self.drawn: list[Drawn] = []  # of self.seeds
+        self.many: list[Drawn] = []  # of those and the seeds after them
         self.reproducible = False
 
     def run(self) -> bool:
         """Try the rules; return whether there are problems to go on with."""
-        if not (all(map(self._draw, self.seeds)) and self._prompts()):
+        if not (all(map(self._draw, self.seeds)) and self._prompts() and self._more()):
             return False
         self._stops()
         self.reproducible = all(map(self._same_again, self.drawn))
@@ -56,16 +58,27 @@ class ProblemCheck:
 
     def _draw(self, seed: int) -> bool:
         watch = Watch()
-        try:
-            self.drawn.append(draw(self.task, seed))
-            fault = ""
-        except Exception as error:
-            fault = f"seed {seed} raises {named(error)}"
-        advice = "sample(), prompt(), problem_id() and examples() must work for any seed"
-        good = self.findings.expect(not fault, "problem", fault, advice)
+        drawn = self._drawn(seed)
         fault = f"drawing the problem of seed {seed} changes it"
         self.findings.expect(not watch.touched(), "global random state", fault, OWN_RNG)
-        return good
+        self.drawn += [drawn] if drawn else []
+        return drawn is not None
+
+    def _more(self) -> bool:
+        """Draw more problems, for what shows in many only; return whether none raised."""
+        more = (self._drawn(seed) for seed in range(len(self.seeds), _DRAWS))
+        self.many = [*self.drawn, *takewhile(lambda one: one is not None, more)]
+        return len(self.many) >= _DRAWS
+
+    def _drawn(self, seed: int) -> Drawn | None:
+        drawn, fault = None, ""
+        try:
+            drawn = draw(self.task, seed)
+        except (Exception, SystemExit) as error:
+            fault = f"seed {seed} raises {named(error)}"
+        advice = "sample(), prompt(), problem_id() and examples() must work for any seed"
+        self.findings.expect(not fault, "problem", fault, advice)
+        return drawn
 
     def _same_again(self, drawn: Drawn) -> bool:
         """The same seed gives the same problem, whatever the global generators hold."""
@@ -95,14 +108,13 @@ class ProblemCheck:
     def _same_prompt_same_answer(self) -> None:
         """A question whose numbers are not its answer's shows when the question comes back."""
         first: dict[str, Drawn] = {}
-        for seed in range(_SAME_PROMPT_DRAWS):
-            drawn = draw(self.task, seed)
+        for drawn in self.many:
             earlier = first.setdefault(plain(self.task.prompt(drawn.problem)), drawn)
             for turns in earlier.examples:
                 if earlier is drawn or score_of(self.task, earlier.problem, turns) != 1.0:
                     continue
                 fault = (
-                    f"seeds {earlier.seed} and {seed} give the same prompt "
+                    f"seeds {earlier.seed} and {drawn.seed} give the same prompt "
                     f"{shown(self.task.prompt(drawn.problem))}, and {said(turns)} earns the full "
                     "mark in the first only"
                 )

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from ..core import Reward, Task
 from .arithmetic import arithmetic_answer, whole_answer
+from .constants import WORTH_SAYING, best_constant
 from .findings import Findings, Report, shown
 from .guards import global_seed
 from .probes import FILE, HERE, equal_to_all, try_probes
-from .problems import Drawn, ProblemCheck, draw
+from .problems import Drawn, ProblemCheck
 from .repeats import RepeatCheck
 from .texts import CONSTANTS, GARBAGE, HARMLESS, NONSENSE, ODD, search, texts
 from .verdicts import Judge, Turns, named, said, score_of, turns_of
@@ -21,7 +21,6 @@ from .verdicts import Judge, Turns, named, said, score_of, turns_of
 Solver = Callable[[Any], str | Sequence[str]]
 
 _DIFFERENT = 3  # questions that one answer must not fit
-_DRAWS = 40  # seeds to look for them in
 _HARM = {
     HERE: "runs in the process of the verdict, which it can change",
     FILE: "writes a file outside of any sandbox",
@@ -72,6 +71,7 @@ class TaskCheck:
         self.seeds = range(max(1, problems))
         self.judge = Judge(task, findings)
         self.drawn: Sequence[Drawn] = ()
+        self.many: Sequence[Drawn] = ()
 
     def run(
         self,
@@ -85,7 +85,7 @@ class TaskCheck:
             warnings.simplefilter("ignore")  # SyntaxWarning and the like of a grader at work
             if not problems.run():
                 return
-            self.drawn = problems.drawn
+            self.drawn, self.many = problems.drawn, problems.many
             repeats = RepeatCheck(self.task, self.findings, self.drawn)
             self._worked_examples(solve is not None)
             self._solved_from_prompt(solve)
@@ -96,6 +96,7 @@ class TaskCheck:
                 self._hostile_text()
             else:  # an endless loop among the texts would be run too
                 self.findings.skipped["any text"] = "responses run in the process of the verdict"
+            self._one_answer_for_all()
             self.judge.compare_parts()
             if problems.reproducible:
                 repeats.run(other_process)
@@ -216,12 +217,20 @@ class TaskCheck:
     def _different_questions(self) -> list[Drawn]:
         """Return a few problems with different prompts, those drawn already first."""
         found: dict[str, Drawn] = {}
-        later = (draw(self.task, seed) for seed in range(len(self.drawn), _DRAWS))
-        for one in chain(self.drawn, later):
+        for one in self.many:
             found.setdefault(as_text(self.task.prompt(one.problem)), one)
             if len(found) >= _DIFFERENT and one.seed >= len(self.drawn) - 1:
                 break
         return list(found.values())
+
+    def _one_answer_for_all(self) -> None:
+        """Say what one answer for all problems earns: no fault where answers are yes and no."""
+        found = best_constant(self.task, self.many)
+        if found is not None and found[1] >= WORTH_SAYING:
+            self.findings.notes.append(
+                f"{said(found[0])} to every question earns {found[1]:.2f} on average, and a model "
+                "learns that first. Draw problems with more answers, or read rewards from there up"
+            )
 
     def _acting(self, other_process: bool) -> bool:
         """No response acts on the process that scores it, nor on files; False if one runs here."""

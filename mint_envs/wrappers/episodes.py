@@ -103,7 +103,8 @@ class RecordJSONL(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorAr
             verdict = {name: info[name] for name in names}
             ends = {"turns": self._turns, "reward": info["score"], "truncated": truncated}
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({**self._row, **verdict, **ends}) + "\n")
+                # A setting may be an object (a judge): its name is kept, for a reader.
+                file.write(json.dumps({**self._row, **verdict, **ends}, default=repr) + "\n")
         return observation, float(reward), terminated, truncated, info
 
 

@@ -88,15 +88,24 @@ def _right(examples: Mapping[Any, float]) -> str | None:
     return full[0] if full else None
 
 
+# A mixture has prompts of both forms, so a shot may be of the other one.
+
+
 def _continued(asked: Prompt, answer: str) -> str:
-    space = "" if str(asked)[-1:].isspace() or answer[:1].isspace() else " "
+    if not isinstance(asked, str):
+        asked = "\n".join(message["content"] for message in _asked(asked)) + "\n"
+    space = "" if asked[-1:].isspace() or answer[:1].isspace() else " "
     return f"{asked}{space}{answer.strip()}\n\n"
 
 
 def _turns(asked: Prompt, answer: str) -> list[Message]:
-    assert not isinstance(asked, str)
-    own = [message for message in asked if message["role"] != "system"]
-    return [*own, Message(role="assistant", content=answer)]
+    return [*_asked(asked), Message(role="assistant", content=answer)]
+
+
+def _asked(prompt: Prompt) -> list[Message]:
+    if isinstance(prompt, str):
+        return [Message(role="user", content=prompt)]
+    return [message for message in prompt if message["role"] != "system"]
 
 
 class SystemPrompt(TaskChange):
