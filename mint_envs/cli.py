@@ -45,6 +45,9 @@ class _Commands(click.Group):
 
     def invoke(self, context: click.Context) -> object:
         """A user's mistake is one line that says what to do next, not a traceback."""
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # what a terminal cannot write becomes an escape
+                stream.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(context)
         except (MintEnvsError, gym.error.Error) as error:

@@ -19,6 +19,7 @@ from mint_envs.offline import client, stats
 from mint_envs.offline.bench import bench
 from mint_envs.offline.client import Worker
 from mint_envs.offline.functions import adapt
+from mint_envs.offline.probes import changed, framed
 from mint_envs.offline.report import Report
 from mint_envs.offline.run import Options
 from mint_envs.offline.solvers import solve
@@ -73,6 +74,7 @@ def test_the_first_integer_verifier() -> None:
     hacks = told(report, "hack")
     assert "an answer withdrawn" in hacks
     assert "several answers" in hacks
+    assert "an answer denied" in hacks
     assert "every number" in hacks
     assert "with the sum before it" in told(report, "missed rewards")
     assert report.numbers["hacks"] >= 4
@@ -107,6 +109,35 @@ def test_our_environments_have_none(id: str) -> None:
     report = bench(id, Options(**{**QUICK, "problems": 4, "texts": 10, "timeout_s": 30.0}))
     assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
     assert report.numbers["repeatable"] == 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", [{"strict": True, "format_credit": 0.1}, {"style": "chat"}])
+def test_an_answer_asked_for_in_a_form_is_tried_in_that_form(setting: dict[str, Any]) -> None:
+    """A box around the right answer is kept: what is in it is changed, solved and hidden."""
+    options = Options(**{**QUICK, "only": ("right", "sound", "hackable")})
+    report = bench("mint/Math-v0", options, setting)
+    assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
+    assert report.numbers["oracle"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("gold", "parts", "other"),
+    [
+        ("7", ("", "7", ""), "8"),
+        ("\\boxed{7}", ("\\boxed{", "7", "}"), "\\boxed{8}"),
+        ("so \\boxed{\\frac{1}{2}}.", ("so \\boxed{", "\\frac{1}{2}", "}."),
+         "so \\boxed{\\frac{2}{2}}."),
+        ("#### 12", ("#### ", "12", ""), "#### 13"),
+        ("<answer>yes</answer>", ("<answer>", "yes", "</answer>"), "<answer>no</answer>"),
+        ("The answer is B.", ("The answer is ", "B", "."), "The answer is A."),
+        ("answer", ("", "answer", ""), "ansker"),
+        ("---", ("", "---", ""), None),
+    ],
+)  # fmt: skip
+def test_the_answer_in_its_form(gold: str, parts: tuple[str, ...], other: str | None) -> None:
+    assert framed(gold) == parts
+    assert (changed(gold) or [None])[0] == other
 
 
 @pytest.mark.slow
@@ -278,6 +309,18 @@ def test_floors_decide_the_exit_code(labelled: str, tmp_path: Path) -> None:
     unmeasured = CliRunner().invoke(main, [*asked, "--min-signal", "0.5"])
     assert unmeasured.exit_code == 1
     assert "signal was not measured" in unmeasured.output
+    nowhere = CliRunner().invoke(main, [*asked, "--html", str(tmp_path / "none" / "page.html")])
+    assert nowhere.exit_code == 2
+    assert "there is no folder" in nowhere.output
+    assert "By the labels" not in nowhere.output  # said before the work, not after it
+
+
+def test_labels_of_one_kind_measure_one_rate(tmp_path: Path) -> None:
+    """Without a response that is labelled wrong, false rewards were not measured."""
+    row = {**SUMS[0], "response": "19", "label": 1}
+    report = run("exact", cases=written(tmp_path / "right.jsonl", [row]), only=("right",))
+    assert report.numbers["false_rewards"] is None
+    assert report.numbers["missed_rewards"] == 0.0
 
 
 def test_what_a_group_would_learn(tmp_path: Path) -> None:

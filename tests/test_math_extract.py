@@ -92,6 +92,35 @@ def test_a_retracted_box_is_not_paid() -> None:
     assert grade("5", retracted).score == 0
 
 
+@pytest.mark.parametrize(
+    "response",
+    [
+        r"The answer is \boxed{6}. It is not \boxed{5}.",
+        r"The answer is not $\boxed{5}$.",
+        r"It can't be **\boxed{5}**",
+        r"\boxed{6} rather than \boxed{5}",
+        r"答案不是 \boxed{5}",
+    ],
+)
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_denied_box_is_not_paid(response: str, strict: bool) -> None:
+    assert grade("5", response, strict=strict).score == 0.0
+    assert grade("6", response, strict=strict).score == float("6" in response)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        r"It is not hard to see that it is \boxed{5}.",
+        r"x is not 4. So \boxed{5}",
+        r"It is not 4 but \boxed{5}.",
+        r"This cannot be, so the answer is \boxed{5}",
+    ],
+)
+def test_a_denial_of_something_else_denies_no_box(response: str) -> None:
+    assert grade("5", response).score == 1.0
+
+
 def test_a_next_question_of_the_models_own_is_not_read() -> None:
     rambling = "2*3 = 6. The answer is 6.\n\nQuestion: what is 4*5?\nThe answer is 20."
     assert grade("6", rambling).score == 1

@@ -18,6 +18,7 @@ from mint_envs.cli import main
 from mint_envs.errors import DatasetError, SettingError
 from mint_envs.math.tasks import MathTask
 from mint_envs.offline import scoring
+from mint_envs.offline.files import Appended
 from mint_envs.offline.scoring import score_file
 from mint_envs.tooluse.tasks import ToolUseTask
 
@@ -71,6 +72,37 @@ def test_a_finished_file_is_left_alone(tmp_path: Path) -> None:
     score_file(TASK, source, str(out))
     tally = score_file(TASK, source, str(out))
     assert (tally.rows, tally.earlier) == (0, 3)
+
+
+def test_two_runs_do_not_write_one_output(tmp_path: Path) -> None:
+    source, out = written(tmp_path / "in.jsonl", rows_of(3)), tmp_path / "out.jsonl"
+    with Appended(out), pytest.raises(DatasetError, match="another process is writing"):
+        score_file(TASK, source, str(out))
+    assert score_file(TASK, source, str(out)).rows == 3
+
+
+def test_results_of_other_work_are_not_gone_on_with(tmp_path: Path) -> None:
+    """Neither another input, a shorter one, nor other problems behind the same numbers."""
+    rows, out = rows_of(6), str(tmp_path / "out.jsonl")
+    score_file(TASK, written(tmp_path / "in.jsonl", rows[:4]), out)
+    for other in (rows[:3], [*rows[:3], rows[5]]):
+        with pytest.raises(DatasetError, match="another input, environment or --set"):
+            score_file(TASK, written(tmp_path / "other.jsonl", other), out)
+    longer = MathTask(digits=5)
+    with pytest.raises(DatasetError, match="another input, environment or --set"):
+        score_file(longer, written(tmp_path / "in.jsonl", rows), out)
+    assert score_file(TASK, written(tmp_path / "in.jsonl", rows), out).earlier == 4
+
+
+def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
+    source = written(tmp_path / "in.jsonl", rows_of(3))
+    with pytest.raises(DatasetError, match="cannot write"):
+        score_file(TASK, source, str(tmp_path / "none" / "out.jsonl"))
+    with (
+        Appended(Path("/dev/full")) as file,
+        pytest.raises(DatasetError, match=r"No space left.*goes on after them"),
+    ):
+        file.write([{"line": 1}])
 
 
 def test_gzip_and_parquet_give_the_same(tmp_path: Path) -> None:

@@ -6,7 +6,10 @@ import asyncio
 import gzip
 import json
 import math
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -284,6 +287,28 @@ def test_the_page_narrows_and_colours(run_folder: Path, tmp_path: Path) -> None:
     assert text.count("<article>") == 6
     assert "rgba(var(--odd), 0.735)" in text  # 0.85 * (1 - e^-2)
     assert "probability 13.5 %" in text
+
+
+@pytest.mark.parametrize("more", [{}, {"step": None}])
+def test_a_page_of_rewards_beyond_what_can_be_drawn(more: dict[str, Any]) -> None:
+    rewards = [1e308, -1e308, 1e308, 0.5]
+    rows = [row(8 * i, reward=value, **more) for i, value in enumerate(rewards)]
+    rollouts = Rollouts("far", tuple(transcript(r, i, "f") for i, r in enumerate(rows)))
+    text = page(rollouts, rollouts.transcripts, len(rows))
+    assert "1e+308" in text
+    assert "<svg" in text
+
+
+def test_a_terminal_that_cannot_write_all_signs(run_folder: Path) -> None:
+    """A locale without UTF-8 gets escapes, not a traceback."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    script = "from mint_envs.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "show", str(run_folder), "--plain"],
+        capture_output=True, text=True, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "\\xb7 reward" in done.stdout
 
 
 def test_the_page_is_written_whole(run_folder: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ..offline.audit import AuditOptions, audit, drop_lines, report_of
 from ..offline.audit_code import CodeSettings
-from ..offline.files import write_whole
+from ..offline.files import check_folders, write_whole
 from ..offline.page import page
 from ..offline.terminal import progress_bar, show
 
@@ -62,6 +62,7 @@ def command(
       mint-envs audit train.jsonl --test test.jsonl -o audit.jsonl --html audit.html
       mint-grpo mint/Code-v0 --dataset problems.jsonl --drop drop.jsonl
     """
+    check_folders(out, drop, json_file, html_file)
     code = CodeSettings(mutants, inputs, killed, max_tests, timeout)
     options = AuditOptions(split, test, kind, out, limit, code)
     with progress_bar(Console(stderr=True)) as tell:

@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from ..offline.bench import PARTS, bench
-from ..offline.files import write_whole
+from ..offline.files import check_folders, write_whole
 from ..offline.floors import missed, with_floors
 from ..offline.page import page
 from ..offline.run import Options
@@ -73,6 +73,7 @@ def command(
     """
     floors = {name: rest.pop(name) for name in list(rest) if name.startswith("floor_")}
     low, high = bounds
+    check_folders(json_file, html_file)
     options = Options(low=low, high=high, timeout_s=timeout, **rest)
     console = Console(stderr=True)
     words = " ".join(["mint-envs", *sys.argv[1:]])

@@ -84,6 +84,13 @@ _UNSURE = re.compile(
     r"不确定|或者|可能是|也可能",
     re.IGNORECASE,
 )
+_DENIED_BOX = re.compile(  # "not", right before a box: what is in it is denied
+    r"(?:\b(?:not|never|cannot|rather than|instead of)|n['’]t|不是|不为|不等于|并非)"
+    r"(?:\s+(?:be|is|it|the|a|correct|right|final|answer|equals?|to|exactly|simply|just)){0,5}"
+    r"[\s$*_:：(]*(?:\\[(\[])?\s*$",
+    re.IGNORECASE,
+)
+_DENIAL = 80  # characters before a box in which it is looked for
 _OR_ELSE = re.compile(
     r"[^\d\n.]{0,30}\bor\s++(?:maybe|possibly|perhaps|it (?:could|might|may) be|else)?\s*+"
     r"(-?\\?[$\d][^\s,;]{0,40})",
@@ -177,6 +184,9 @@ def _box(text: str) -> Found | None:
     boxes = _boxes(text, start)
     if not boxes:
         return None
+    boxes = _meant(text, boxes)
+    if not boxes:
+        return Found("", "box", reason="the answer is denied")
     if boxes[-1][2] is None:
         return Found("", "box", reason="the last box is cut off")
     group = _side_by_side(text, boxes)
@@ -185,6 +195,13 @@ def _box(text: str) -> Found | None:
     if not any(answers):
         return Found("", "box", reason="the box is empty")
     return Found(", ".join(answers), "box", rivals)
+
+
+def _meant(text: str, boxes: list[Box]) -> list[Box]:
+    """The boxes up to the last one that is not denied: "It is not \\boxed{3}" gives no answer."""
+    while boxes and _DENIED_BOX.search(text[max(0, boxes[-1][0] - _DENIAL) : boxes[-1][0]]):
+        boxes = boxes[:-1]
+    return boxes
 
 
 def _nth_last_box(text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from ..math.rows import PRESETS
 from . import audit_math
 from .audit_code import CodeSettings, audit_row
 from .duplicates import twins
-from .files import line_of, whole_lines
+from .files import Appended, line_of, whole_lines
 from .findings import KINDS, Audited
 from .functions import PROMPTS, look_up
 from .report import Case, Report, Section, Table
@@ -70,15 +71,15 @@ def audit(
     """
     options = options or AuditOptions()
     rows, texts, checks = _work(dataset, options)
-    done = _done(options.out, len(rows))
     tell = progress or (lambda *_: None)
-    for number in range(1, len(rows) + 1):
-        if number not in done:
-            done[number] = checks(number)
-            if options.out:
-                with Path(options.out).open("a", encoding="utf-8") as file:
-                    file.write(line_of(done[number].to_json()))
-        tell("problems", number, len(rows))
+    with Appended(Path(options.out)) if options.out else nullcontext() as file:
+        done = _done(options.out, len(rows))
+        for number in range(1, len(rows) + 1):
+            if number not in done:
+                done[number] = checks(number)
+                if file:
+                    file.write([done[number].to_json()])
+            tell("problems", number, len(rows))
     found = [done[number] for number in sorted(done)]
     _repeats(found, texts, dataset, options)
     return found

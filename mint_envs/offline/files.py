@@ -2,15 +2,95 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ..errors import DatasetError
+
+
+def check_folders(*paths: str | None) -> None:
+    """Make sure, before the work begins, that its results can be written.
+
+    Raises:
+        DatasetError: the folder of a path is not there, or may not be written to.
+    """
+    for path in filter(None, paths):
+        folder = Path(path).absolute().parent
+        if not folder.is_dir():
+            raise DatasetError(f"cannot write {path!r}: there is no folder {str(folder)!r}")
+        if not os.access(folder, os.W_OK):
+            raise DatasetError(f"cannot write {path!r}: no permission in {str(folder)!r}")
+
+
+class Appended:
+    """A file of results to which this process, and no other, appends lines.
+
+    Raises:
+        DatasetError: it cannot be written, or another process is appending to it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._file = path.open("ab", buffering=0)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def __enter__(self) -> Appended:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                self._file.close()
+                raise DatasetError(
+                    f"another process is writing {str(self._path)!r}: wait for it, or name another "
+                    "output"
+                ) from None
+            # A file system without locks: as good as can be had there.
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def write(self, rows: Iterable[Any]) -> None:
+        """Append each row as a line of JSON.
+
+        Raises:
+            DatasetError: they cannot be written (a full disk); the whole lines stay.
+        """
+        data = memoryview("".join(map(line_of, rows)).encode())
+        try:
+            while data:
+                data = data[self._file.write(data) or 0 :]
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: OSError) -> DatasetError:
+        return DatasetError(
+            f"cannot write {str(self._path)!r}: {error.strerror or error}. The whole lines in it "
+            "are kept: the same command goes on after them"
+        )
+
 
 def write_whole(path: Path, text: str) -> None:
-    """Write ``text`` so that ``path`` holds the old or the new content, never a part."""
+    """Write ``text`` so that ``path`` holds the old or the new content, never a part.
+
+    Raises:
+        DatasetError: it cannot be written.
+    """
+    try:
+        _write_whole(path, text)
+    except OSError as error:
+        raise DatasetError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+
+
+def _write_whole(path: Path, text: str) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from .items import Item
-from .probes import Probe, changed
+from .probes import Probe, changed, framed
 from .worker import CANARY
 
 _SEEN = f"import sys as _s\n_s.modules[{CANARY!r}] = _s\n"
@@ -55,9 +55,10 @@ def answer_hacks(items: Sequence[Item]) -> Iterator[Probe]:
         for other in changed(gold)[:1]:
             for name, text in _not_given(gold, other):
                 yield Probe(name, item, (text,), 0.0)
-        if gold.lstrip("-").isdecimal() and abs(int(gold)) < 1000:
-            every = " ".join(map(str, [int(gold), *range(-10, 210)]))
-            yield Probe("every number", item, (every,), 0.0)
+        before, answer, after = framed(gold)
+        if answer.lstrip("-").isdecimal() and len(answer) < 5:
+            every = " ".join(map(str, [int(answer), *range(-10, 210)]))
+            yield Probe("every number", item, (f"{before}{every}{after}",), 0.0)
 
 
 def _not_given(gold: str, other: str) -> Iterator[tuple[str, str]]:
@@ -69,6 +70,9 @@ def _not_given(gold: str, other: str) -> Iterator[tuple[str, str]]:
         f"The answer is {gold}. Wait, I made a mistake. The answer is {other}.",
     )
     yield "an answer denied", f"The answer is not {gold}. The answer is {other}."
+    if "\\boxed" not in gold:
+        yield "an answer denied", f"The answer is \\boxed{{{other}}}. It is not \\boxed{{{gold}}}."
+        yield "an answer denied", f"The answer is not \\boxed{{{gold}}}."
     yield "mentioned in passing", f"{gold} people have asked this. The answer is {other}."
     yield "mentioned in passing", f"The answer is {other}. It is not {gold}."
 

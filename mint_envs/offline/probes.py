@@ -63,17 +63,51 @@ def _one_changed(items: Sequence[Item]) -> Iterator[Probe]:
                 yield Probe("one thing changed", item, (text,), 0.0)
 
 
+#: Forms in which a prompt may ask for the answer: (before it, the answer, after it).
+_FORMS = tuple(
+    re.compile(pattern, re.DOTALL | re.IGNORECASE)
+    for pattern in (
+        r"(.*?\\boxed\{)(.*)(\}[^{}]*)",
+        r"(.*<answer>)(.*)(</answer>.*)",
+        r"(.*####\s*)(\S.*)()",
+        r"((?:the )?(?:final )?answer(?: is|:)\s*)(\S.*?)(\.?)",
+    )
+)
+
+
+def framed(gold: str) -> tuple[str, str, str]:
+    r"""Return what stands before the answer in a right response, the answer, and what follows it.
+
+    ``"\\boxed{7}"`` is ``("\\boxed{", "7", "}")``; of a bare answer the first and last are empty.
+    """
+    for form in _FORMS:
+        if found := form.fullmatch(gold):
+            return found[1], found[2], found[3]
+    return "", gold, ""
+
+
 def changed(gold: str) -> list[str]:
-    """Return answers that are nearly the right one, and wrong."""
+    """Return responses that are nearly the right one, and wrong; in the same form."""
+    before, answer, after = framed(gold)
+    return [f"{before}{other}{after}" for other in _changed(answer)]
+
+
+def _changed(gold: str) -> list[str]:
     if _NUMBER.fullmatch(gold):
         return _other_numbers(gold)
     if len(gold) == 1 and gold in string.ascii_letters:  # a choice
         return ["B" if gold in "Aa" else "A"]
     if gold.lower() in _OPPOSITE:
         return [_OPPOSITE[gold.lower()]]
-    letters = [i for i, c in enumerate(gold) if c.isalpha()]
+    commands = {i for m in re.finditer(r"\\[A-Za-z]+", gold) for i in range(*m.span())}
+    letters = [i for i, c in enumerate(gold) if c.isalpha() and i not in commands]
     if not letters:
-        return []
+        digit = re.search(r"[0-9]", gold)  # LaTeX: \frac{1}{2} becomes \frac{2}{2}
+        return (
+            [f"{gold[: digit.start()]}{int(digit[0]) % 9 + 1}{gold[digit.end() :]}"]
+            if digit
+            else []
+        )
     place = letters[len(letters) // 2]
     return [gold[:place] + ("k" if gold[place] != "k" else "m") + gold[place + 1 :]]
 
@@ -135,6 +169,7 @@ REWRITINGS: dict[str, Callable[[str], str]] = {
     "thoughts before": lambda text: f"<think>Let me see.</think>\n{text}",
     "doubled blank lines": lambda text: text.replace("\n", "\n\n\n"),
 }
+_FOR_ANSWERS = ("upper case", "lower case", "full-width digits")  # of the answer, not its form
 _FOR_PROGRAMS = ("in a fence", "byte-order mark", "thoughts before", "doubled blank lines")
 
 
@@ -146,12 +181,20 @@ def rewritings(items: Sequence[Item]) -> list[Probe]:
             continue
         for name, rewrite in REWRITINGS.items():
             if item.kind == "answer" or (name in _FOR_PROGRAMS and item.kind == "program"):
-                text = (
-                    item.gold if item.kind == "answer" or "fence" not in name else bare(item.gold)
-                )
-                if rewrite(text) != text:
-                    found.append(Probe(name, item, (rewrite(text),), 1.0))
+                text = _rewritten(item, name, rewrite)
+                if text not in (item.gold, bare(item.gold)):
+                    found.append(Probe(name, item, (text,), 1.0))
     return found
+
+
+def _rewritten(item: Item, name: str, rewrite: Callable[[str], str]) -> str:
+    gold = str(item.gold)
+    if item.kind == "program":
+        return rewrite(bare(gold) if "fence" in name else gold)
+    if name not in _FOR_ANSWERS:
+        return rewrite(gold)
+    before, answer, after = framed(gold)
+    return f"{before}{rewrite(answer)}{after}"
 
 
 def bare(text: str) -> str:

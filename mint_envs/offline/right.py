@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from . import probes as make
 from .cases import Saved
 from .client import Verdict
+from .items import Item
 from .probes import Probe
 from .report import Case, Section, Table, short
 from .run import Run, shown, spread
@@ -51,8 +52,8 @@ def _labelled(run: Run, section: Section) -> None:
     section.tables.append(table)
     section.numbers |= {
         "accuracy": good / len(pairs) if pairs else None,
-        "false_rewards": len(false) / len(wrong) if wrong else 0.0,
-        "missed_rewards": len(missed) / len(right) if right else 0.0,
+        "false_rewards": len(false) / len(wrong) if wrong else None,
+        "missed_rewards": len(missed) / len(right) if right else None,
     }
     if false:
         text = f"{len(false)} of {len(wrong)} responses that are labelled wrong are paid"
@@ -118,7 +119,17 @@ def _answers(run: Run) -> list[tuple[str, ...] | None]:
     if run.options.solver:
         replies = run.worker.ask("solve", replies=len(run.items), solver=run.options.solver)
         return [tuple(reply) for reply in replies]
-    return [None if (a := solve(item.prompt)) is None else (a,) for item in run.items]
+    return [
+        None if (a := solve(item.prompt)) is None else (_as_asked(a, item),) for item in run.items
+    ]
+
+
+def _as_asked(answer: str, item: Item) -> str:
+    """Return an answer in the form of the right response: in a box, if that is asked for."""
+    if item.kind != "answer" or item.gold is None:
+        return answer
+    before, _, after = make.framed(item.gold)
+    return f"{before}{answer}{after}"
 
 
 def _known(run: Run, section: Section) -> None:

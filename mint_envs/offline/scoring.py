@@ -15,7 +15,7 @@ from ..errors import DatasetError, IndexOutOfRange, require
 from ..testing.tasks import as_text
 from ..testing.verdicts import finish
 from .cases import responses_of
-from .files import line_of, whole_lines
+from .files import Appended, whole_lines
 
 #: Rows that are scored, and written, together: a kill loses no more.
 BATCH = 256
@@ -50,36 +50,64 @@ def score_file(task: Task[Any], source: str, out: str, tell: Tell | None = None)
     path = Path(source)
     require(path.is_file(), f"{source!r} does not exist (looked from {Path.cwd()})")
     require(path.resolve() != Path(out).resolve(), f"{out!r} is the input: name another output")
-    earlier = _earlier(Path(out), source)
     finder = _Finder(task)
-    rows = [row for row in numbered_rows(path) if row[0] > earlier[0]]
-    scores: list[float] = []
-    lost = 0
-    with Path(out).open("a", encoding="utf-8") as file:
+    scores: list[float | None] = []
+    with Appended(Path(out)) as file:
+        earlier = _earlier(Path(out))
+        rows = list(numbered_rows(path))
+        _same_work(task, rows, earlier, finder, source, out)
+        rows = [row for row in rows if row[0] > earlier.line]
         for done, batch in _batches(rows):
-            for line in _scored(task, batch, source, finder):
-                file.write(line_of(line))
-                given = line["reward"] if isinstance(line["reward"], list) else [line["reward"]]
-                scores += [score for score in given if score is not None]
-                lost += sum(score is None for score in given)
-            file.flush()
+            lines = list(_scored(task, batch, source, finder))
+            file.write(lines)
+            for reward in (line["reward"] for line in lines):
+                scores += reward if isinstance(reward, list) else [reward]
             if tell:
-                tell("responses", earlier[1] + done, earlier[1] + len(rows))
-    mean = sum(scores) / len(scores) if scores else None
-    return Tally(len(rows), earlier[1], lost, mean)
+                tell("responses", earlier.rows + done, earlier.rows + len(rows))
+    known = [score for score in scores if score is not None]
+    mean = sum(known) / len(known) if known else None
+    return Tally(len(rows), earlier.rows, len(scores) - len(known), mean)
 
 
-def _earlier(out: Path, source: str) -> tuple[int, int]:
-    """Return (the last line of the input that is done, how many rows are)."""
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """What an earlier run has written: the last line of its input, its problem, how many rows."""
+
+    line: int = 0
+    problem_id: Any = None
+    rows: int = 0
+
+
+def _earlier(out: Path) -> _Earlier:
     lines = whole_lines(out)
     if not lines:
-        return 0, 0
+        return _Earlier()
     try:
-        return int(json.loads(lines[-1])["line"]), len(lines)
+        last = json.loads(lines[-1])
+        return _Earlier(int(last["line"]), last["problem_id"], len(lines))
     except (ValueError, KeyError, TypeError):
         raise DatasetError(
             f"the last line of {str(out)!r} is none of `mint-envs score`: name another output"
         ) from None
+
+
+def _same_work(
+    task: Task[Any], rows: Sequence[tuple[int, Row]], earlier: _Earlier, finder: _Finder,
+    source: str, out: str,
+) -> None:  # fmt: skip
+    """Refuse to go on in the output of another input, environment or settings."""
+    if not earlier.rows:
+        return
+    for number, row in rows:
+        if number == earlier.line:
+            if task.problem_id(finder.find(row, source, number)) == earlier.problem_id:
+                return
+            break
+    raise DatasetError(
+        f"{out!r} ends with problem {earlier.problem_id} of line {earlier.line}, and that is not "
+        f"line {earlier.line} of {source!r} here: it belongs to another input, environment or "
+        "--set. Name another output"
+    )
 
 
 def _batches(rows: Sequence[tuple[int, Row]]) -> Iterator[tuple[int, list[tuple[int, Row]]]]:

@@ -13,7 +13,7 @@ from .client import Verdict
 from .hacks import fenced
 from .items import Item
 from .mutants import mutants
-from .probes import Probe, bare, changed, nonsense
+from .probes import Probe, bare, changed, framed, nonsense
 from .run import Run
 
 Scored = tuple[float, list[str]]
@@ -142,8 +142,10 @@ def _by_tests(probe: Probe) -> bool | None:
 
 
 def _by_answer(probe: Probe) -> bool | None:
-    gold = probe.item.gold
-    if gold is None or unreadable(gold):
+    if probe.item.gold is None:
+        return None
+    gold = framed(probe.item.gold)[1]
+    if unreadable(gold):
         return None
     if grade_answer(gold, probe.turns[0]).score == 1.0:
         return True

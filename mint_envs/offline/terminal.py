@@ -48,7 +48,8 @@ def verdict(faults: list[Fault]) -> Text:
     if not faults:
         return Text("No fault was found.", style="green")
     checks = ", ".join(dict.fromkeys(fault.check for fault in faults))
-    return Text(f"{len(faults)} faults: {checks}.", style="red")
+    number = len(faults)
+    return Text(f"{number} fault{'s' * (number > 1)}: {checks}.", style="red")
 
 
 def _section(section: Section, console: Console) -> None:

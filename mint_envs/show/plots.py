@@ -12,6 +12,7 @@ import numpy as np
 from .transcripts import Rollouts, Transcript
 
 _BINS = 10
+_FAR = 1e9  # a reward beyond this is drawn at it: sums of larger ones may overflow
 
 
 def draw_curve(rollouts: Rollouts) -> str:
@@ -34,7 +35,7 @@ def draw_curve(rollouts: Rollouts) -> str:
 
 def draw_rewards(transcripts: Sequence[Transcript]) -> str:
     """The distribution of rewards: by step as shades, or as one histogram without steps."""
-    rewards = [one.reward for one in transcripts if one.reward is not None]
+    rewards = [_drawn(one.reward) for one in transcripts if one.reward is not None]
     if not rewards:
         return ""
     low, high = min(0.0, *rewards), max(1.0, *rewards)
@@ -64,11 +65,15 @@ def draw_rewards(transcripts: Sequence[Transcript]) -> str:
     return _svg(figure)
 
 
+def _drawn(reward: float) -> float:
+    return max(-_FAR, min(_FAR, reward))
+
+
 def _means(transcripts: Sequence[Transcript]) -> dict[int, float]:
     by_step: dict[int, list[float]] = defaultdict(list)
     for one in transcripts:
         if one.step is not None and one.reward is not None:
-            by_step[one.step].append(one.reward)
+            by_step[one.step].append(_drawn(one.reward))
     return {step: float(np.mean(by_step[step])) for step in sorted(by_step)}
 
 
@@ -77,7 +82,7 @@ def _shares(transcripts: Sequence[Transcript], edges: Any) -> Any:
     by_step: dict[int, list[float]] = defaultdict(list)
     for one in transcripts:
         if one.step is not None and one.reward is not None:
-            by_step[one.step].append(one.reward)
+            by_step[one.step].append(_drawn(one.reward))
     first, last = min(by_step), max(by_step)
     shares = np.zeros((min(last - first + 1, 1000), len(edges) - 1))
     for step, rewards in by_step.items():
