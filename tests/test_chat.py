@@ -15,7 +15,7 @@ import mint_envs
 from mint_envs.chat import KINDS, LEFT_OUT, ChatProblem, ChatTask, grade_instructions
 from mint_envs.chat.asks import ASKS
 from mint_envs.chat.topics import TOPICS
-from mint_envs.errors import DatasetError, IndexOutOfRange, SettingError
+from mint_envs.errors import ContractError, DatasetError, IndexOutOfRange, SettingError
 from mint_envs.testing import check_env
 
 
@@ -29,12 +29,17 @@ PROBLEMS = drawn(FULL, 400)
 
 @pytest.mark.parametrize(
     "settings",
-    [{"level": "easy"}, {"partial_credit": False}, {"reward": "quickstart-heuristic"}],
+    [{"level": "easy"}, {"partial_credit": False}],
     ids=str,
 )
 def test_the_kit_passes(settings: dict[str, Any]) -> None:
     """The settings that test_contract.py does not try."""
     check_env("mint/Chat-v0", problems=2, max_examples=50, other_process=False, **settings)
+
+
+def test_the_kit_finds_the_quickstart_heuristic_gameable() -> None:
+    with pytest.raises(ContractError, match="gameable: a response of 40 made-up words"):
+        check_env("mint/Chat-v0", problems=2, other_process=False, reward="quickstart-heuristic")
 
 
 def test_every_drawn_prompt_has_an_answer_that_follows_all_of_it() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -66,8 +65,11 @@ class ProblemCheck:
 
     def _more(self) -> bool:
         """Draw more problems, for what shows in many only; return whether none raised."""
-        more = (self._drawn(seed) for seed in range(len(self.seeds), _DRAWS))
-        self.many = [*self.drawn, *takewhile(lambda one: one is not None, more)]
+        self.many = list(self.drawn)
+        for seed in range(len(self.seeds), _DRAWS):
+            if (drawn := self._drawn(seed)) is None:
+                break
+            self.many.append(drawn)
         return len(self.many) >= _DRAWS
 
     def _drawn(self, seed: int) -> Drawn | None:
