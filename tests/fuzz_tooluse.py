@@ -4,8 +4,7 @@ python tests/fuzz_tooluse.py                     # 30 minutes of CPU, seed 0
 python tests/fuzz_tooluse.py --minutes 1 --seed 7
 
 Time is CPU time: load is no fault, and takes nothing from the fuzzing. Prints how many examples
-ran, and the most time that a byte took (texts of 4 KiB and more, each one measured again when it
-seems slow).
+ran, and the most time that a byte took (texts of 4 KiB and more, each measured again when slow).
 """
 
 from __future__ import annotations

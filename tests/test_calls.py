@@ -239,6 +239,18 @@ def test_time_is_linear(format: str) -> None:
             assert any(times < 80 for times in tries), unit
 
 
+@pytest.mark.parametrize("format", sorted(FORMATS))
+def test_many_broken_calls_take_no_longer_each(format: str) -> None:
+    """In long texts: whatever looks at all that came before a fault shows only there."""
+    for piece in ("<tool_call>{x", "<tool_call>\n<function", "[TOOL_CALLS]f[ARGS]{x", "</think>{x"):
+        best = min(
+            seconds(piece * (600_000 // len(piece)), format)
+            / seconds(piece * (60_000 // len(piece)), format)
+            for _ in range(3)
+        )
+        assert best < 25, piece
+
+
 def growth(unit: str, format: str) -> float:
     return seconds(unit * (48_000 // len(unit)), format) / seconds(
         unit * (3_000 // len(unit)), format

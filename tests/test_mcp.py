@@ -27,8 +27,10 @@ from mint_envs.tooluse.tasks import ToolUseProblem
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-SERVER = Path(__file__).parent / "mcp_server.py"
-COMMAND = f"{sys.executable} {SERVER}"
+#: A server of the package ``mcp``, which takes seconds to start, and one that starts at once.
+REAL = f"{sys.executable} {Path(__file__).parent / 'mcp_server.py'}"
+SERVER = Path(__file__).parent / "plain_mcp_server.py"
+COMMAND = f"{sys.executable} -S -E {SERVER}"
 RNG = np.random.default_rng(0)
 
 
@@ -43,6 +45,13 @@ def patience() -> Iterator[None]:
 @pytest.fixture
 def kit() -> Iterator[McpTools]:
     tools = McpTools(COMMAND, call_s=200.0)
+    yield tools
+    tools.close()
+
+
+@pytest.fixture(scope="module")
+def real() -> Iterator[McpTools]:
+    tools = McpTools(REAL, call_s=200.0)
     yield tools
     tools.close()
 
@@ -68,7 +77,8 @@ def gone(processes: set[int]) -> bool:
     return False
 
 
-def test_the_tools_of_a_server_are_run(kit: McpTools) -> None:
+def test_the_tools_of_a_server_are_run(real: McpTools) -> None:
+    kit = real
     names = [tool["name"] for tool in kit.offered()]
     assert names[:4] == ["add", "write_note", "read_note", "mcp_read_file"]
     assert kit.run("add", {"a": 2, "b": 3}) == ("5", True, "")
@@ -77,7 +87,8 @@ def test_the_tools_of_a_server_are_run(kit: McpTools) -> None:
     assert kit.run("read_note", {"name": "n"}).text == "hello"
 
 
-def test_what_is_wrong_with_a_call_comes_back_as_text(kit: McpTools) -> None:
+def test_what_is_wrong_with_a_call_comes_back_as_text(real: McpTools) -> None:
+    kit = real
     for name, arguments, text in [
         ("add", {"a": "2", "b": 3}, "is not of type"),
         ("add", {"a": 2}, "required"),
@@ -151,7 +162,7 @@ def url() -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     quiet = subprocess.DEVNULL
-    with subprocess.Popen([*COMMAND.split(), str(port)], stdout=quiet, stderr=quiet) as server:
+    with subprocess.Popen([*REAL.split(), str(port)], stdout=quiet, stderr=quiet) as server:
         for _ in range(4000):
             time.sleep(0.1)
             with socket.socket() as probe:
@@ -168,6 +179,57 @@ def test_a_server_over_http(url: str) -> None:
     kit.reset(RNG)
     assert kit.run("add", {"a": 2, "b": 4}).text == "6"
     kit.close()
+
+
+# -- hostile servers ------------------------------------------------------------------------------
+
+
+def test_a_server_that_floods_or_talks_nonsense_is_heard_all_the_same() -> None:
+    for way in ("flood", "noise"):
+        kit = McpTools(f"{COMMAND} {way}", call_s=200.0)
+        assert kit.run("add", {"a": 2, "b": 3}) == ("5", True, ""), way
+        kit.close()
+
+
+@pytest.mark.parametrize(
+    ("way", "message"),
+    [("lies", "refers to '#/nowhere'"), ("loop", "stands twice"), ("twice", "stands twice")],
+)
+def test_a_server_whose_list_of_tools_is_broken_is_refused(way: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        ToolUseTask("keyvalue", mcp=f"{COMMAND} {way}")
+
+
+def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mint_envs.tooluse.mcp._START_S", 2.0)
+    with pytest.raises(SettingError, match="has not started within 2 s"):
+        McpTools(f"{COMMAND} silent")
+
+
+def test_a_schema_that_would_take_for_ever_is_not_followed() -> None:
+    kit = McpTools(f"{COMMAND} regex", call_s=200.0)
+    assert kit.run("match", {"a": "a" * 60 + "!", "b": 2.0}).ok
+    kit.close()
+
+
+def test_thousands_of_tools_are_tools() -> None:
+    kit = McpTools(f"{COMMAND} many", call_s=200.0)
+    assert len(kit.offered()) == 3000
+    assert kit.run("tool_2999", {"a": "x"}).text == "x"
+    assert "there is no tool" in kit.run("tool_3000", {"a": "x"}).text
+    kit.close()
+
+
+def test_a_result_forges_no_turn() -> None:
+    env = mint_envs.make("mint/ToolUse-v0", toolkit="keyvalue", mcp=COMMAND)
+    codec: Any = env.unwrapped.codec  # type: ignore[attr-defined]
+    counts = set()
+    for call in (("forge", {}), ("shout", {"size": 4})):
+        env.reset(seed=0)
+        act = [*codec.encode_response(written(call)), codec.eos_token_id]
+        obs, *_ = env.step(act)
+        counts.add(sum(int(i) in set(codec._specials.values()) for i in obs))
+    assert len(counts) == 1
 
 
 # -- as a setting of the task ---------------------------------------------------------------------

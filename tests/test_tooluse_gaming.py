@@ -128,6 +128,27 @@ def test_only_the_last_answer_counts() -> None:
                 assert played(task, problem, [*gold(problem), text]) == 0.0
 
 
+def test_a_point_before_a_number_makes_it_another_number() -> None:
+    task, seen = ToolUseTask("calculator", plain=True), 0
+    for seed in range(40):
+        problem = task.sample(np.random.default_rng(seed))
+        right = str(problem.request.answer)
+        if right.isdecimal():
+            seen += 1
+            for wrong in (
+                f".{right}",
+                f'".{right}"',
+                f"-{right}",
+                f"{right}/2",
+                f"{right}%",
+                f"{right}e1",
+            ):
+                assert played(task, problem, [f"Answer: {wrong}"]) == 0.0, wrong
+            for same in (right, f"{right}.", f'"{right}"', f"`{right}`."):
+                assert played(task, problem, [f"Answer: {same}"]) == 1.0, same
+    assert seen > 5
+
+
 # -- calls that are graded, and not run -----------------------------------------------------------
 
 TOOLS = [

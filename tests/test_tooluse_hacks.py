@@ -337,3 +337,40 @@ def _restocked(kit: Any) -> str:
     id = next(iter(kit.state["products"]))
     kit.state["products"][id]["stock"] = 5
     return str(id)
+
+
+@pytest.mark.parametrize(
+    ("kit", "tool", "arguments"),
+    [
+        ("calculator", "calculate", {"expression": "round(1, -9999999)"}),
+        ("calculator", "calculate", {"expression": "round(1, -(10 ** 100))"}),
+        ("database", "query_database", {"sql": (
+            "WITH RECURSIVE a(x, y) AS (SELECT printf('%.3300c', 'a'), printf('%.320c', 'b') || "
+            "'a'), c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT sum(length(trim(x, y || "
+            "(i % 7)))) FROM a CROSS JOIN c")}),
+        ("database", "query_database", {"sql": (
+            "WITH RECURSIVE a(x, y) AS (SELECT printf('%.3000c', 'a'), '%' || printf('%.48c', 'a') "
+            "|| 'b'), c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT sum("
+            + " + ".join(["(x || (i % 7) LIKE y)"] * 20) + ") FROM a CROSS JOIN c")}),
+    ],
+    ids=["digits", "more digits", "trim", "like"],
+)  # fmt: skip
+def test_one_step_is_never_a_long_one(kit: str, tool: str, arguments: dict[str, Any]) -> None:
+    """What counts steps is no help where a single step takes as long as ten thousand."""
+    tools = TOOLKITS[kit]()
+    tools.reset(np.random.default_rng(0))
+    begun = time.process_time()
+    assert not tools.run(tool, arguments).ok
+    assert time.process_time() - begun < 6
+
+
+def test_trim_takes_characters_off_as_sqlite_does() -> None:
+    tools = TOOLKITS["database"]()
+    tools.reset(np.random.default_rng(0))
+    sql = (
+        "SELECT trim('xxaxx', 'x'), ltrim(77017, '7'), rtrim(NULL, 'x'), trim(' a '), "
+        "rtrim('ab', '')"
+    )
+    assert json.loads(tools.run("query_database", {"sql": sql}).text)["rows"] == [
+        ["a", "017", None, "a", "ab"]
+    ]

@@ -67,7 +67,7 @@ class _Coder:
         at = skip_space(text, at)
         if text.startswith("<function=", at):
             return self.function(text, start, at + len("<function="))
-        if at >= len(text) or "<function=".startswith(text[at:]):
+        if at >= len(text) or "<function=".startswith(text[at : at + 16]):
             return failed(start, len(text), "truncated", "the call is cut after its tag")
         if text.startswith(("{", _UNCALL), at):
             return failed(start, at, "invalid_markup", "<function=NAME> is missing")

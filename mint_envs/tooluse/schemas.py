@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from ..errors import SettingError
-from .strict import Fault, read_whole
+from .checking import SchemaFault, Uncheckable, checker, errors, fits
+from .strict import MAX_DEPTH, Fault, deeper_than, read_whole
 
 _PYTHON_WORDS = {"True": True, "False": False, "None": None}
 
@@ -56,7 +57,7 @@ class ToolTable:
             return tools
         try:
             return _table(json.dumps(list(tools)))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             if isinstance(error, SettingError):
                 raise
             raise SettingError(
@@ -76,14 +77,14 @@ class ToolTable:
         if name not in self._validators:
             return Fault("unknown_tool", f"there is no tool {name[:80]!r}")
         try:
-            errors = list(self._validators[name].iter_errors(arguments))
-        except (OverflowError, RecursionError):  # a float bound and an integer beyond floats
-            return Fault("invalid_value", "an argument is too large to be checked")
-        if not errors:
+            found = errors(self._validators[name], arguments)
+        except Uncheckable as error:
+            return Fault("invalid_value", str(error))
+        if not found:
             return None
         order = list(_KINDS)
-        error = min(errors, key=lambda e: order.index(e.validator) if e.validator in order else 9)
-        return Fault(_KINDS.get(error.validator, "invalid_value"), _say(error))
+        worst = min(found, key=lambda e: order.index(e.validator) if e.validator in order else 9)
+        return Fault(_KINDS.get(worst.validator, "invalid_value"), _say(worst))
 
     def coerce(self, name: str, texts: dict[str, str]) -> dict[str, Any]:
         """Return arguments written as plain text, as what the schema of ``name`` asks for.
@@ -91,9 +92,9 @@ class ToolTable:
         Text stays text where the schema takes it; else it is read as JSON, if it is JSON.
         """
         validator = self._validators.get(name)
-        known = self.schema(name).get("properties", {})
         if validator is None:
             return dict(texts)
+        known = validator.schema.get("properties", {})
         return {
             key: text if key not in known else _coerced(text, validator.evolve(schema=known[key]))
             for key, text in texts.items()
@@ -106,7 +107,7 @@ def _table(tools: str) -> ToolTable:
 
 
 def _coerced(text: str, validator: Any) -> Any:
-    if validator.is_valid(text):
+    if fits(validator, text):
         return text
     word = text.strip()
     if word in _PYTHON_WORDS:  # chat templates write these where they print Python values
@@ -131,6 +132,8 @@ def _name_and_schema(tool: Any) -> tuple[str, dict[str, Any]]:
     schema = inner.get("parameters") or {}
     if not isinstance(schema, Mapping):
         raise SettingError(f"tools: the parameters of {inner['name']!r} are no JSON Schema")
+    if deeper_than(schema, MAX_DEPTH):
+        raise SettingError(f"tools: the schema of {inner['name']!r} is nested too deep")
     return inner["name"], {"type": "object", **normal(schema)}
 
 
@@ -153,13 +156,7 @@ def normal(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _validator(name: str, schema: dict[str, Any]) -> Any:
-    from jsonschema import Draft202012Validator  # here: the import of mint_envs stays light
-    from jsonschema.exceptions import SchemaError
-    from referencing import Registry
-
     try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        raise SettingError(f"tools: the schema of {name!r} is broken: {error.message}") from error
-    empty: Any = Registry()  # nothing is fetched for a "$ref"
-    return Draft202012Validator(schema, registry=empty)
+        return checker(schema)
+    except SchemaFault as error:
+        raise SettingError(f"tools: the schema of {name!r} is broken: {error}") from error

@@ -15,6 +15,10 @@ from typing import Any, NamedTuple
 #: Limits on one call.
 MAX_DEPTH, MAX_BYTES, MAX_DIGITS = 64, 64 * 1024, 4300
 
+#: Characters that are decoded at first, and how near to their end nothing is sure: the longest word
+#: is ``-Infinity``.
+_WINDOW, _EDGE = 1024, 16
+
 # What may stand at the very end of a text that was cut in the middle of a value.
 _CUT = re.compile(r"-|\.|[eE][+-]?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|\\(?:u[0-9a-fA-F]{0,3})?")
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -44,15 +48,41 @@ def skip_space(text: str, at: int) -> int:
 def read_json(text: str, at: int = 0) -> Value:
     """Read the JSON value that begins exactly at ``at``; what follows it is not looked at."""
     faults: list[Fault] = []
-    decoder = _decoder(faults)
     try:
-        value, end = decoder.raw_decode(text, at)
+        value, end = _decoded(_decoder(faults), faults, text, at)
     except json.JSONDecodeError as error:
-        return _broken(text, error)
+        return _broken(text, error.msg, at + error.pos)
     except RecursionError:
         return Value(None, len(text), _TOO_DEEP)
     fault = _limits(value, text[at:end]) or (faults[0] if faults else None)
     return Value(None if fault else value, end, fault)
+
+
+def _decoded(decoder: json.JSONDecoder, faults: list[Fault], text: str, at: int) -> tuple[Any, int]:
+    """Decode from a window that grows until the value, or what is wrong with it, lies inside.
+
+    Python's error counts the lines of all that it is given, up to the place: given the whole text
+    every time, many broken values would take time with the square of its length.
+    """
+    window = _WINDOW
+    while True:
+        piece = text[at : at + window]
+        last = at + window >= len(text)
+        faults.clear()
+        try:
+            value, end = decoder.raw_decode(piece)
+        except json.JSONDecodeError as error:
+            if last or not _at_the_edge(piece, error.msg, error.pos):
+                raise
+        else:
+            if last or end + _EDGE < len(piece):
+                return value, at + end
+        window *= 4
+
+
+def _at_the_edge(piece: str, message: str, place: int) -> bool:
+    """Tell whether a fault may come from the end of the window, and not from the text."""
+    return message.startswith("Unterminated string") or place + _EDGE >= len(piece)
 
 
 def read_whole(text: str) -> Value:
@@ -139,10 +169,10 @@ def _encodable(value: Any, raw: str) -> bool:
     return True
 
 
-def _broken(text: str, error: json.JSONDecodeError) -> Value:
-    rest = text[error.pos : error.pos + 8].rstrip()
-    if error.msg.startswith("Unterminated string"):
+def _broken(text: str, message: str, place: int) -> Value:
+    rest = text[place : place + 8].rstrip()
+    if message.startswith("Unterminated string"):
         return Value(None, len(text), Fault("truncated", "the JSON is cut inside a string"))
-    if error.pos + 8 >= len(text) and (not rest or _CUT.fullmatch(rest)):
+    if place + 8 >= len(text) and (not rest or _CUT.fullmatch(rest)):
         return Value(None, len(text), Fault("truncated", "the JSON is cut before its end"))
-    return Value(None, error.pos, Fault("invalid_json", f"not valid JSON: {error.msg}"))
+    return Value(None, place, Fault("invalid_json", f"not valid JSON: {message}"))

@@ -290,7 +290,8 @@ class _Work(Episode):
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.split()).strip("\"'`. ").casefold()
+    """Return an answer without quotes and a full stop round it, but ``.5`` is not ``5``."""
+    return " ".join(text.split()).rstrip("\"'`. ").lstrip("\"'` ").casefold()
 
 
 @lru_cache(maxsize=16)

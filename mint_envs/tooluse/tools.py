@@ -241,7 +241,8 @@ def _whole_numbers(arguments: dict[str, Any], schema: Mapping[str, Any]) -> dict
     """Return 2.0 as 2 where an integer is wanted, since both are the same number in JSON."""
     for name, kind in schema.get("properties", {}).items():
         value = arguments.get(name)
-        if kind.get("type") == "integer" and isinstance(value, float) and value.is_integer():
+        whole = isinstance(kind, Mapping) and kind.get("type") == "integer"
+        if whole and isinstance(value, float) and value.is_integer():
             arguments[name] = int(value)
     return arguments
 

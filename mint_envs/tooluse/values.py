@@ -64,7 +64,7 @@ def _types(
     schema: Mapping[str, Any] | None, options: Sequence[Any]
 ) -> tuple[type | None, type | None]:
     """Return the type that a parameter has, and that of its items where they are checked."""
-    if schema is None:  # no tools given: the truth itself tells the type
+    if not isinstance(schema, Mapping):  # no tools, or "true": the truth tells the type
         return _first_type(options), None
     kind = _PYTHON_TYPES.get(str(schema.get("type")))
     items = schema.get("items")

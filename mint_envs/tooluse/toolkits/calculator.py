@@ -12,16 +12,25 @@ import numpy as np
 from ..tools import ToolError, Toolkit, tool
 
 Number = int | float
+_MAX_LENGTH, _MAX_DEPTH, _MAX_BITS = 1000, 50, 4096
 
 _TOKEN = re.compile(
-    r"\s*(?:([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+)|(\*\*|//|[-+*/%^(),])|([a-z]+))"
+    r"\s*+(?:([0-9]++(?:\.[0-9]*+)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+)|(\*\*|//|[-+*/%^(),])|([a-z]+))"
 )
+
+
+def _rounded(value: Number, digits: int | None = None) -> Number:
+    """Round; Python works out 10 ** -digits for an integer, however large that is."""
+    if digits is not None and abs(digits) > _MAX_BITS:
+        raise ToolError("too many digits to round to")
+    return round(value, digits)
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "sqrt": math.sqrt, "abs": abs, "round": round, "min": min, "max": max,
+    "sqrt": math.sqrt, "abs": abs, "round": _rounded, "min": min, "max": max,
     "floor": math.floor, "ceil": math.ceil, "gcd": math.gcd,
 }  # fmt: skip
 _LEVELS = ({"+", "-"}, {"*", "/", "//", "%"})
-_MAX_LENGTH, _MAX_DEPTH, _MAX_BITS = 1000, 50, 4096
 
 
 class Calculator(Toolkit):
