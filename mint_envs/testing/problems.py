@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -66,9 +65,13 @@ class ProblemCheck:
 
     def _more(self) -> bool:
         """Draw more problems, for what shows in many only; return whether none raised."""
-        more = (self._drawn(seed) for seed in range(len(self.seeds), _DRAWS))
-        self.many = [*self.drawn, *takewhile(lambda one: one is not None, more)]
-        return len(self.many) >= _DRAWS
+        self.many = list(self.drawn)
+        for seed in range(len(self.seeds), _DRAWS):
+            one = self._drawn(seed)
+            if one is None:
+                return False
+            self.many.append(one)
+        return True
 
     def _drawn(self, seed: int) -> Drawn | None:
         drawn, fault = None, ""
