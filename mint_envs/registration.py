@@ -15,6 +15,7 @@ import re
 import sys
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ import numpy as np
 from .adapters import AdapterTask, RLAdapter
 from .core import Task
 from .env import TokenEnv
-from .errors import SettingError, did_you_mean
+from .errors import SettingError, did_you_mean, require
 from .vector import TokenVectorEnv
 
 #: The ids that this package brings, and the task class of each.
@@ -100,6 +101,7 @@ def make(id: str, **settings: Any) -> gym.Env[Any, Any]:
         SettingError: a setting that the task does not have, or a value it refuses.
         gymnasium.error.Error: an unknown id (the message suggests the nearest).
     """
+    _check_no_task(id, settings)
     return gym.make(locate(id), **settings)
 
 
@@ -124,8 +126,16 @@ def task_of(id: str, **settings: Any) -> Task[Any]:
     Raises:
         SettingError: the id is unknown or not one of a task, or a setting is refused.
     """
+    _check_no_task(id, settings)
+    for name in ("tokenizer", "render_mode"):
+        require(name not in settings, f"{id}: {name} is the environment's, and not its task's")
     kwargs = {**_spec_of(id).kwargs, **settings}
     return make_task(kwargs.pop("task"), kwargs)
+
+
+def _check_no_task(id: str, settings: Mapping[str, Any]) -> None:
+    """Settings come from files and commands too: they may not name what is called."""
+    require("task" not in settings, f"{id}: 'task' is no setting; it is what the id stands for")
 
 
 def _spec_of(id: str) -> Any:
@@ -184,6 +194,8 @@ def _import(id: str, module: str, folder: Path) -> Any:
     """Import ``module``, from ``folder`` if nowhere else: so no module is shadowed by a file."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
+    named = all(part.isidentifier() for part in module.split("."))
+    require(named, f"{id}: {module!r} is no name of a module; a file's name ends in .py")
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -7,8 +7,8 @@ A row says what its episode was made of: ``env``, ``env_settings`` (and ``wrappe
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
+import reprlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from . import wrappers
 from .core import Reward, Task
-from .errors import DatasetError, MintEnvsError, SettingError
+from .errors import DatasetError, MintEnvsError, SettingError, require
 from .registration import make, task_of
+from .wrappers.base import TaskChange
 
 _CHUNK = 512  # rows that are scored together
 
@@ -161,9 +163,9 @@ class _Tasks:
         id, settings = full.get("env"), dict(full.get("env_settings", {}))
         if not id:
             raise SettingError("the row names no environment: give --env ID")
-        wrappers = full.get("wrappers", [])
-        if wrappers:
-            return _wrapped(make(id, **settings), wrappers)
+        around = full.get("wrappers", [])
+        if around:
+            return _wrapped(make(id, **settings), around)
         if not own and self._split and "split" not in settings:
             try:
                 return task_of(id, **settings, split=self._split)
@@ -175,16 +177,27 @@ class _Tasks:
 _ORIGIN = ("env", "env_settings", "wrappers")
 
 
-def _wrapped(env: Any, wrappers: Sequence[Mapping[str, Any]]) -> Task[Any]:
-    """Return the task of ``env`` in these wrappers; only our own are imported."""
-    for wrapper in wrappers:
-        module, _, name = str(wrapper["name"]).partition(":")
-        if module.split(".")[:2] == ["mint_envs", "wrappers"]:
-            env = getattr(importlib.import_module(module), name)(env, **wrapper["settings"])
-        elif not module.startswith("gymnasium."):
-            raise SettingError(f"the wrapper {wrapper['name']} is not one of mint_envs")
+def _wrapped(env: Any, around: Sequence[Any]) -> Task[Any]:
+    """Return the task of ``env`` in these wrappers, which are ours."""
+    for wrapper in around:
+        env = _wrap(env, wrapper)
     task: Task[Any] = env.unwrapped.task
     return task
+
+
+def _wrap(env: Any, wrapper: Any) -> Any:
+    good = isinstance(wrapper, Mapping) and isinstance(wrapper.get("settings"), Mapping)
+    require(good, f"the wrapper {reprlib.repr(wrapper)} has no name and settings")
+    module, _, name = str(wrapper.get("name")).partition(":")
+    if module.startswith("gymnasium."):
+        return env
+    found = getattr(wrappers, name, None) if module.startswith("mint_envs.wrappers") else None
+    if not (isinstance(found, type) and issubclass(found, TaskChange)):
+        raise SettingError(f"the wrapper {wrapper.get('name')} is not one of mint_envs")
+    try:
+        return found(env, **wrapper["settings"])
+    except TypeError as error:  # settings that it does not have
+        raise SettingError(f"the wrapper {name}: {error}") from error
 
 
 # -- verdicts -------------------------------------------------------------------------------------
@@ -196,6 +209,7 @@ def _judged(tasks: _Tasks, chunk: Sequence[tuple[int, Mapping[str, Any]]]) -> li
     batches: dict[int, tuple[Task[Any], list[tuple[int, Any, str]]]] = {}
     for place, (line, row) in enumerate(chunk):
         try:
+            _check(row)
             if not row.get("scored", True):
                 verdicts[place] = Verdict(line, row, UNMEASURED)
                 continue
@@ -215,6 +229,25 @@ def _judged(tasks: _Tasks, chunk: Sequence[tuple[int, Mapping[str, Any]]]) -> li
         for (place, _, _), reward in zip(batch, rewards, strict=True):
             verdicts[place] = _compared(*chunk[place], reward)
     return [verdicts[place] for place in range(len(chunk))]
+
+
+#: What a row may hold, where it holds anything: a file may have been edited, or be of another tool.
+_FORM: Mapping[str, tuple[type, str]] = {
+    "env": (str, "an id"),
+    "env_settings": (dict, "an object"),
+    "wrappers": (list, "a list"),
+    "seed": (int, "a whole number"),
+    "index": (int, "a whole number from 0 up"),
+    "turns": (list, "a list of texts"),
+}
+
+
+def _check(row: Mapping[str, Any]) -> None:
+    for name, (kind, words) in _FORM.items():
+        value = row.get(name)
+        good = value is None or (isinstance(value, kind) and not isinstance(value, bool))
+        require(good, f"the row's {name} is {reprlib.repr(value)}, not {words}")
+    require((row.get("index") or 0) >= 0, f"the row's index is {row.get('index')}, below 0")
 
 
 def _problem(task: Task[Any], row: Mapping[str, Any]) -> Any:

@@ -15,7 +15,13 @@ import toys
 import mint_envs
 from mint_envs import ByteTokenizer, Reward, RLAdapter, TokenEnv, from_adapter, to_adapter
 from mint_envs.adapters import ModelInput
-from mint_envs.errors import ContractError, IndexOutOfRange, RewardError, SettingError
+from mint_envs.errors import (
+    ContractError,
+    IndexOutOfRange,
+    RewardError,
+    SettingError,
+    TokenizerError,
+)
 from mint_envs.testing import check_env
 from trainers.backends import AdamParams, Datum, SampleRequest, SamplingParams
 from trainers.backends.bandit import BanditBackend
@@ -364,3 +370,55 @@ def test_what_a_loop_over_adapters_cannot_have() -> None:
     assert to_adapter(TokenEnv(toys.Down()), unmeasured=0.5).compute_reward("1", sample) == 0.5
     with pytest.raises(SettingError, match="not made by make_prompt"):
         adapter(ModelInput([1]), ModelInput([2]))
+
+
+class _Foreign:
+    """A reward of another library."""
+
+    def __init__(self, score: Any, metadata: Any) -> None:
+        self.score, self.metadata = score, metadata
+
+
+@pytest.mark.parametrize("prompt", [[1.5], [-4], [10**9], [True], [{"role": "user"}], ["a"]])
+def test_a_prompt_of_no_tokens_is_a_mistake(prompt: Any) -> None:
+    class Odd(adapters.SoundAddition):
+        def make_prompt(self, sample: Any, tokenizer: Any) -> Any:
+            return prompt
+
+    with pytest.raises(TokenizerError, match="make_prompt"):
+        from_adapter(Odd()).reset(seed=0)
+
+
+def test_no_data_set_is_a_mistake() -> None:
+    class Nothing(adapters.SoundAddition):
+        def build_dataset(self) -> Any:
+            return None
+
+    with pytest.raises(SettingError, match="no samples"):
+        from_adapter(Nothing())
+
+
+def test_rewards_of_another_library() -> None:
+    class Elsewhere(adapters.SoundAddition):
+        given: Any = None
+
+        def compute_reward(self, response: str, sample: Any) -> Any:
+            return self.given
+
+    adapter = Elsewhere()
+    env = from_adapter(adapter)
+    adapter.given = _Foreign(None, {"why": "down"})
+    assert play(env, "1")[1]["scored"] is False
+    adapter.given = _Foreign(1, None)
+    assert play(env, "1")[0] == 1.0
+    adapter.given = _Foreign(1, [1, 2])
+    with pytest.raises(RewardError, match="metadata"):
+        play(env, "1")
+
+
+def test_an_adapter_that_exits_is_a_finding() -> None:
+    class Exits(adapters.SoundAddition):
+        def compute_reward(self, response: str, sample: Any) -> float:
+            raise SystemExit(3)
+
+    assert "SystemExit" in findings(from_adapter(Exits()))

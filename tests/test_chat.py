@@ -137,6 +137,11 @@ DEGENERATE: dict[str, Callable[[ChatProblem], str]] = {
     "dots": lambda p: ". " * 60,
     "digits": lambda p: " ".join(map(str, range(60))),
     "emoji": lambda p: "\U0001f600 " * 40,
+    "the prompt reversed": lambda p: " ".join(reversed(p.prompt.split())),
+    "the prompt sorted": lambda p: " ".join(sorted(p.prompt.split())),
+    "every other word, then the rest": lambda p: " ".join(
+        p.prompt.split()[::2] + p.prompt.split()[1::2]
+    ),
     "one word": NAME,
     "one word repeated": lambda p: f"{NAME(p)} " * 40,
     "one sentence repeated": lambda p: f"I like {NAME(p)} a lot. " * 12,

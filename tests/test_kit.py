@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import toys
 
-from mint_envs import TokenEnv
+from mint_envs import Reward, TokenEnv
 from mint_envs.errors import ContractError, SettingError
 from mint_envs.testing import HARMLESS, check_env, check_task
 from mint_envs.testing.arithmetic import arithmetic_answer
@@ -307,3 +307,49 @@ def test_made_up_words_differ_and_are_the_same_every_time() -> None:
         found = text.replace(".", "").lower().split()
         assert len(found) == len(set(found)) == words
     assert nonsense(40).count(".") == 4
+
+
+class _Answers(toys.Adder):
+    """Paid for one of so many answers."""
+
+    def __init__(self, answers: int = 2, questions: int = 1000) -> None:
+        self._answers, self._questions = answers, questions
+
+    def sample(self, rng: np.random.Generator) -> toys.Sum:
+        return int(rng.integers(self._questions)), int(rng.integers(self._questions))
+
+    def prompt(self, problem: toys.Sum) -> str:
+        return f"{problem}: which kind is it?"
+
+    def score(self, problem: toys.Sum, response: str) -> Reward:
+        return Reward(float(response.strip() == self._right(problem)))
+
+    def examples(self, problem: toys.Sum) -> dict[str, float]:
+        return {self._right(problem): 1.0, "": 0.0}
+
+    def _right(self, problem: toys.Sum) -> str:
+        return f"kind {sum(problem) % self._answers}"
+
+
+@pytest.mark.parametrize(("answers", "told"), [(1, "1.00"), (2, "0.5"), (5, "")])
+def test_what_one_answer_for_all_earns_is_told(answers: int, told: str) -> None:
+    report = check_task(_Answers(answers), problems=2, max_examples=5, other_process=False)
+    assert bool(report.notes) == bool(told)
+    assert not told or f"to every question earns {told}" in str(report)
+
+
+def test_what_one_answer_earns_is_not_told_of_a_few_questions() -> None:
+    task = _Answers(1, questions=2)
+    assert not check_task(task, problems=2, max_examples=5, other_process=False).notes
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit])
+def test_a_problem_that_cannot_be_drawn_is_found_among_the_later_ones_too(error: Any) -> None:
+    class Rarely(toys.Adder):
+        def examples(self, problem: toys.Sum) -> dict[str, float]:
+            if problem[0] % 25 == 0:
+                raise error
+            return super().examples(problem)
+
+    found = findings_of(lambda: check_task(Rarely(), problems=1, other_process=False))
+    assert error.__name__ in found["problem"]

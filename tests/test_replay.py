@@ -182,3 +182,35 @@ def test_another_version_is_said(tmp_path: Path) -> None:
     path = run(tmp_path / "run", "mint/Math-v0")
     rows = [{**row, "version": "0.0.1"} for row in rows_of(path)]
     assert "Recorded by version 0.0.1; this is" in replayed(write(path, rows)).output
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("env", 5), ("env", ["a"]), ("env", ":"), ("env", "../../etc/hosts:x"), ("env", "\ud800"),
+        ("env_settings", [1]), ("env_settings", {"digits": "a"}),
+        ("env_settings", {"tokenizer": 5}),
+        ("wrappers", 5), ("wrappers", [5]), ("wrappers", [{"name": "os:system", "settings": {}}]),
+        ("wrappers", [{"name": "mint_envs.wrappers:TaskWrapper", "settings": {}}]),
+        ("wrappers", [{"name": "mint_envs.wrappers:LengthPenalty", "settings": {"z": 1}}]),
+        ("seed", -1), ("seed", "\ud800"), ("seed", True), ("index", -1), ("index", "x"),
+        ("index", [1]), ("turns", {"a": 1}), ("turns", [None]), ("problem_id", "\ud800"),
+    ],
+)  # fmt: skip
+def test_a_row_that_was_edited_cannot_be_rebuilt(tmp_path: Path, name: str, value: Any) -> None:
+    rows = rows_of(run(tmp_path / "run", "mint/Math-v0", "--digits", "1"))[:2]
+    rows[0] = {**rows[0], name: value}
+    done = replayed(write(tmp_path / "rows.jsonl", rows))
+    assert done.exit_code == 1
+    assert "2 episodes: 1 rewards the same, 0 differ, 1 cannot be rebuilt" in done.output
+
+
+def test_a_row_cannot_name_what_is_called(tmp_path: Path) -> None:
+    rows = rows_of(run(tmp_path / "run", "mint/Math-v0", "--digits", "1"))[:1]
+    mark = tmp_path / "mark"
+    rows[0]["env_settings"] = {"task": "os:system", "command": f"touch {mark}"}
+    assert "'task' is no setting" in replayed(write(tmp_path / "rows.jsonl", rows)).output
+    mixed = {"envs": [{"id": "mint/Math-v0", **rows[0]["env_settings"]}]}
+    rows[0] |= {"env": "mint/Mix-v0", "env_settings": mixed}
+    assert "cannot be rebuilt" in replayed(write(tmp_path / "rows.jsonl", rows)).output
+    assert not mark.exists()

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 
 import mint_envs
 from mint_envs import Reward, Task, TokenEnv
+from mint_envs.chat import ScriptedJudge
 from mint_envs.cli import main
 from mint_envs.errors import SettingError
+from mint_envs.replay import LOST, replay
 from mint_envs.testing import check_env, check_task
 from mint_envs.wrappers import (
     FewShot,
@@ -184,6 +186,20 @@ class ThreeSums(toys.Adder):
         return 10, int(rng.integers(3))
 
 
+def test_worked_examples_of_a_mixture_of_texts_and_chats() -> None:
+    mix = task_of("mint/Mix-v0", envs={MATH: 1, "mint/Chat-v0": 1})
+    task = FewShotTask(mix, 4)
+    prompts = [task.prompt(task.sample(np.random.default_rng(seed))) for seed in range(12)]
+    texts = [prompt for prompt in prompts if isinstance(prompt, str)]
+    chats = [prompt for prompt in prompts if not isinstance(prompt, str)]
+    assert texts
+    assert chats
+    roles = [[message["role"] for message in chat] for chat in chats]
+    assert all(found == ["user", "assistant"] * 4 + ["user"] for found in roles)
+    answers = [answer for _, _, answer in task._worked[:3]]
+    assert all(answer.strip() in text for text in texts for answer in answers)
+
+
 def test_few_shot_says_what_it_cannot_do() -> None:
     with pytest.raises(SettingError, match="several turns"):
         FewShotTask(toys.GuessNumber())
@@ -336,3 +352,14 @@ def test_rows_of_a_data_set_are_recorded_by_index(tmp_path: Path) -> None:
     assert (
         CliRunner().invoke(main, ["replay", str(path)]).output.startswith("1 episodes: 1 rewards")
     )
+
+
+def test_a_setting_that_is_an_object_is_recorded_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "episodes.jsonl"
+    judge = ScriptedJudge(lambda data: "good")
+    env = TextIO(RecordJSONL(gym.make("mint/Chat-v0", judge=judge), str(path)))
+    env.reset(seed=0)
+    env.step("The sea is wide.")
+    row = json.loads(path.read_text())
+    assert "ScriptedJudge" in row["env_settings"]["judge"]
+    assert [verdict.status for verdict in replay([(1, row)])] == [LOST]

@@ -47,6 +47,7 @@ _MOST_COMMON = 0.85
 _MOST_OF_ONE_WORD = 0.25
 _MOST_REPEATED = 0.4  # share of four-word runs that came before
 _MOST_COPIED = 0.6  # share of four-word runs that are the prompt's
+_MOST_OF_ITS_WORDS = 0.7  # share of words that are the prompt's, in any order
 _LONGEST_WORD = 40
 _LONGEST_SENTENCE = 80  # words
 
@@ -78,7 +79,7 @@ def failed_gate(
         return "too long"
     if _repeats(words):
         return "repetition"
-    if _share(words, set(_runs(_LETTERS.findall(prompt.lower())))) > _MOST_COPIED:
+    if _is_copy(words, _LETTERS.findall(prompt.lower().replace("\u2019", "'"))):
         return "copy of the prompt"
     if english and not _is_prose(response, words):
         return "no prose"
@@ -108,6 +109,14 @@ def _share(words: Sequence[str], known: set[tuple[str, ...]]) -> float:
     """Return the share of the four-word runs of ``words`` that are known."""
     runs = _runs(words)
     return sum(run in known for run in runs) / len(runs) if runs else 0.0
+
+
+def _is_copy(words: Sequence[str], asked: Sequence[str]) -> bool:
+    """Return whether this is the prompt again: its runs of words, or its words in any order."""
+    taken = (Counter(words) & Counter(asked)).total()
+    return _share(words, set(_runs(asked))) > _MOST_COPIED or taken > _MOST_OF_ITS_WORDS * len(
+        words
+    )
 
 
 def _repeats(words: Sequence[str]) -> bool:

@@ -45,8 +45,9 @@ def command(
     """Compute every reward of a run again, and say which differ.
 
     FILE is the rollouts.jsonl (or .jsonl.gz) of a run, its folder, or what RecordJSONL wrote.
-    Rows that were not measured are counted apart. Ends with 1 if a reward differs or an episode
-    cannot be rebuilt.
+    Rows say what their environments are, and a module named in them is imported: replay the files
+    of people you trust. Rows that were not measured are counted apart. Ends with 1 if a reward
+    differs or an episode cannot be rebuilt.
 
     \b
     Examples:
@@ -69,11 +70,15 @@ def command(
             if as_json:
                 click.echo(_json(verdict))
             elif show_all or (counts[DIFFERS] <= _SHOWN and verdict.note not in notes):
-                click.echo(_line(verdict))
+                _say(_line(verdict))
             notes |= {verdict.note} - {""}
     if not as_json:
-        click.echo(_summary(counts, versions, lines.cut))
+        _say(_summary(counts, versions, lines.cut))
     sys.exit(1 if counts[DIFFERS] + counts[LOST] else 0)
+
+
+def _say(text: str) -> None:
+    click.echo(text.encode("utf-8", "backslashreplace").decode())  # a row may hold half a character
 
 
 def _line(verdict: Verdict) -> str:

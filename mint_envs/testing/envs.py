@@ -89,7 +89,7 @@ def _check_gymnasium(env: gym.Env[Any, Any], findings: Findings) -> None:
         warnings.simplefilter("always")
         try:
             gymnasium_check_env(env, skip_render_check=not ours, skip_close_check=True)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             findings.expect(False, "Gymnasium's check_env", named(error), advice)
     for message in (re.sub(r"\x1b\[\d+m", "", str(warning.message)) for warning in caught):
         if "A Box " in message:  # advice on the size of a space, no fault

@@ -67,10 +67,11 @@ class ProblemCheck:
         """Draw more problems, for what shows in many only; return whether none raised."""
         self.many = list(self.drawn)
         for seed in range(len(self.seeds), _DRAWS):
-            if (drawn := self._drawn(seed)) is None:
-                break
-            self.many.append(drawn)
-        return len(self.many) >= _DRAWS
+            one = self._drawn(seed)
+            if one is None:
+                return False
+            self.many.append(one)
+        return True
 
     def _drawn(self, seed: int) -> Drawn | None:
         drawn, fault = None, ""
