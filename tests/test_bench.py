@@ -315,6 +315,20 @@ def test_floors_decide_the_exit_code(labelled: str, tmp_path: Path) -> None:
     assert "By the labels" not in nowhere.output  # said before the work, not after it
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("problems", 0), ("group", 0), ("workers", 0), ("texts", 0), ("search", -1),
+        ("seconds", 0.0), ("timeout_s", float("nan")), ("memory_mb", -1), ("high", 0.0),
+        ("low", float("nan")),
+    ],
+)  # fmt: skip
+def test_numbers_out_of_bounds_are_refused(option: str, value: float) -> None:
+    """No process that waits for none, no groups of nobody."""
+    with pytest.raises(SettingError, match="must"):
+        Options(**{option: value})
+
+
 def test_labels_of_one_kind_measure_one_rate(tmp_path: Path) -> None:
     """Without a response that is labelled wrong, false rewards were not measured."""
     row = {**SUMS[0], "response": "19", "label": 1}

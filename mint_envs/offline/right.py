@@ -84,7 +84,7 @@ def _solved(run: Run, section: Section) -> None:
     ]
     if not probes:
         section.notes.append(
-            "No prompt could be solved by itself: give --solver module:function to see whether "
+            "No prompt could be solved by itself: give --solve module:function to see whether "
             "questions and answers belong together."
         )
         section.numbers["oracle"] = None
