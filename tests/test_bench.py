@@ -315,6 +315,36 @@ def test_floors_decide_the_exit_code(labelled: str, tmp_path: Path) -> None:
     assert "By the labels" not in nowhere.output  # said before the work, not after it
 
 
+@pytest.mark.parametrize(("same", "found"), [(8, True), (4, False)])
+def test_one_answer_that_is_right_for_most_problems(same: int, found: bool, tmp_path: Path) -> None:
+    rows = [{"prompt": f"Is {i} odd?", "answer": "yes" if i < same else "no"} for i in range(8)]
+    data = written(tmp_path / "odd.jsonl", rows)
+    report = run("exact", data=data, only=("hackable",), search=16)
+    assert ("constant" in checks(report)) is found
+    if found:
+        assert "'yes' is paid on 8 of 8" in told(report, "constant")
+        assert report.numbers["hacks"] == 1.0
+
+
+def test_responses_that_are_not_measured_are_counted(tmp_path: Path) -> None:
+    report = run("silent_on_long", data=written(tmp_path / "p.jsonl", SUMS), only=("right",))
+    assert any("were not measured" in note for s in report.sections for note in s.notes)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("problems", 0), ("group", 0), ("workers", 0), ("texts", 0), ("search", -1),
+        ("seconds", 0.0), ("timeout_s", float("nan")), ("memory_mb", -1), ("high", 0.0),
+        ("low", float("nan")),
+    ],
+)  # fmt: skip
+def test_numbers_out_of_bounds_are_refused(option: str, value: Any) -> None:
+    """No process that waits for none, no groups of nobody."""
+    with pytest.raises(SettingError, match="must"):
+        Options(**{option: value})
+
+
 def test_labels_of_one_kind_measure_one_rate(tmp_path: Path) -> None:
     """Without a response that is labelled wrong, false rewards were not measured."""
     row = {**SUMS[0], "response": "19", "label": 1}

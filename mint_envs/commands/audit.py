@@ -31,17 +31,32 @@ _FILE = click.Path(dir_okay=False)
 @click.option("--drop", type=_FILE, help="Write the problems to drop, for the setting drop=.")
 @click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
 @click.option("--html", "html_file", type=_FILE, help="Write the report as one page.")
-@click.option("--mutants", default=60, show_default=True, help="Wrong programs for each problem.")
-@click.option("--inputs", default=60, show_default=True, help="Inputs that tell programs apart.")
+@click.option(
+    "--mutants",
+    default=60,
+    type=click.IntRange(min=0),
+    show_default=True,
+    help="Wrong programs for each problem.",
+)
+@click.option(
+    "--inputs",
+    default=60,
+    type=click.IntRange(min=0),
+    show_default=True,
+    help="Inputs that tell programs apart.",
+)
 @click.option(
     "--killed",
     default=0.9,
+    type=click.FloatRange(0, 1),
     show_default=True,
     help="Share of wrong programs that the tests must catch, or they are weak.",
 )
 @click.option("--max-tests", default=10, show_default=True, help="Tests of a problem that are run.")
 @click.option("--timeout", default=5.0, show_default=True, help="CPU seconds of one run.")
-@click.option("--limit", default=0, help="Audit this many problems only.")
+@click.option(
+    "--limit", default=0, type=click.IntRange(min=0), help="Audit this many problems only."
+)
 @click.option("--max-drop-rate", type=float, metavar="X",
               help="End with 1 if more than this share is to be dropped.")  # fmt: skip
 def command(

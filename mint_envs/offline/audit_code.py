@@ -78,17 +78,20 @@ def audit_row(
     return audited
 
 
-def _fenced(program: str, number: int = 0) -> str:
-    """Return a response with this program; another number is another program to the cache."""
-    note = f"# run {number}\n" if number else ""
-    return f"```python\n{note}{program.rstrip()}\n```\n"
+def _fenced(program: str, seed: int | None = None) -> str:
+    """Return a response with this program; of another ``seed`` it is another one to the cache.
+
+    The sandbox starts every program with the same state of ``random``, so chance must be brought.
+    """
+    drawn = "" if seed is None else f"import random as _random\n_random.seed({seed})\n"
+    return f"```python\n{program.rstrip()}\n{drawn}```\n"
 
 
 def _reference(
     problem: CodeProblem, audited: Audited, settings: CodeSettings, sandbox: Sandbox
 ) -> float | None:
     """Return the seconds that the reference takes, or None if it does not earn the full mark."""
-    items = [(_fenced(problem.reference, number), problem.plan) for number in range(_AGAIN)]
+    items = [(_fenced(problem.reference, seed), problem.plan) for seed in range(_AGAIN)]
     rewards = grade_many(items, settings.grading, sandbox)
     scores = [reward.score for reward in rewards]
     if None in scores:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from . import hacks as make
@@ -11,7 +11,7 @@ from .probes import Probe
 from .report import Section, Table
 from .run import Run, shown, spread
 from .search import constant_nonsense, mutations
-from .stats import rate_text
+from .stats import rate_text, wilson
 
 _ADVICE = {
     "program": "Run the program in another process, and compare its values outside of it",
@@ -42,9 +42,29 @@ def check(run: Run) -> Section:
             text = f"{name}: {len(paid)} of {len(group)} are paid"
             section.fault("hack", text, _ADVICE[kind], [shown(*pair) for pair in paid])
     section.tables.append(table)
+    _constant(run, section)
     _search(run, section)
-    section.numbers["hacks"] = float(sum(f.check in ("hack", "found") for f in section.faults))
+    kinds = ("hack", "constant", "found")
+    section.numbers["hacks"] = float(sum(f.check in kinds for f in section.faults))
     return section
+
+
+def _constant(run: Run, section: Section) -> None:
+    """One answer that is paid on most problems, whatever they ask."""
+    items = [item for item in spread(run.items) if item.kind == "answer"]
+    for text, count in Counter(item.gold for item in items).most_common(1):
+        if text is None or count < 2:
+            return
+        probes = [Probe("one answer for all", item, (text,), 0.0) for item in items]
+        results = run.verdicts(probes, "one answer for all")
+        paid = [pair for pair in results if pair[1].paid]
+        if wilson(len(paid), len(results))[0] > 0.5:
+            section.fault(
+                "constant",
+                f"the one answer {text!r} is paid on {len(paid)} of {len(results)} problems",
+                "Balance the answers of the problems, or a policy learns to say this one",
+                [shown(*pair) for pair in paid],
+            )
 
 
 def _by_name(

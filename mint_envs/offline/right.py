@@ -84,7 +84,7 @@ def _solved(run: Run, section: Section) -> None:
     ]
     if not probes:
         section.notes.append(
-            "No prompt could be solved by itself: give --solver module:function to see whether "
+            "No prompt could be solved by itself: give --solve module:function to see whether "
             "questions and answers belong together."
         )
         section.numbers["oracle"] = None
@@ -146,6 +146,9 @@ def _known(run: Run, section: Section) -> None:
             _judge(section, name, group)
     _written(section, [pair for pair in results if pair[0].name.startswith(make.OTHERWISE)])
     section.tables.append(table)
+    lost = sum(verdict.status == "unmeasured" for _, verdict in results)
+    if lost:
+        section.notes.append(f"{lost} of {len(results)} of these responses were not measured.")
     if not any(item.examples for item in run.items):
         section.notes.append("No right response is known: give rows with an answer, or --cases.")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..errors import require
 from .cases import Matcher, Saved, places, problems_of, read_saved
 from .client import Pair, Verdict, Worker
 from .items import Item
@@ -56,6 +58,27 @@ class Options:
     low: float = 0.0
     high: float = 1.0
     only: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what would measure nothing, or never end.
+
+        Raises:
+            SettingError: a number is out of bounds.
+        """
+        for name in ("problems", "group", "workers", "texts"):
+            value = getattr(self, name)
+            require(value >= 1, f"{name}={value} must be at least 1")
+        for name in ("search", "memory_mb"):
+            value = getattr(self, name)
+            require(value >= 0, f"{name}={value} must not be negative")
+        for name in ("seconds", "timeout_s"):
+            value = getattr(self, name)
+            require(0 < value < math.inf, f"{name}={value} must be a time above 0")
+        bounds = (self.low, self.high)
+        require(
+            math.isfinite(self.high - self.low) and self.low < self.high,
+            f"range={bounds} must be the lowest and the highest reward",
+        )
 
 
 @dataclass
