@@ -203,7 +203,7 @@ def test_many_scorings_lose_none(tmp_path: Path) -> None:
 
     HYPOTHESIS_PROFILE=long makes it ten thousand.
     """
-    number = 10_000 if LONG_FORM else 200
+    number = 10_000 if LONG_FORM else 100
     pairs = problems(number)
     with judge_server(rule, many_faults) as server:
         judged = task(server, tmp_path, judge_concurrency=16, judge_timeout_s=20.0)

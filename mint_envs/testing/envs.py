@@ -109,7 +109,7 @@ def _check_spec(spec: Any, findings: Findings) -> None:
         try:
             call()
             fault = ""
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             fault = f"{name} of the spec raises {named(error)}"
         advice = "Settings are names, paths and numbers; a task class is in an importable module"
         findings.expect(not fault, "spec", fault, advice, name)
@@ -123,7 +123,7 @@ def _check_vector(id: str, settings: dict[str, Any], env: TokenEnv, findings: Fi
         observations, _ = many.reset(seed=[5, 5])
         many.close()
         fault = "its vector form gives another observation for seed 5"
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         observations, fault = (), f"its vector form raises {named(error)}"
     alone = env.reset(seed=5)[0].tolist()
     good = [tokens.tolist() for tokens in observations] == [alone, alone]

@@ -57,7 +57,7 @@ def in_thread(call: Callable[[], Any]) -> Any:
     def run() -> None:
         try:
             outcome.extend([True, call()])
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             outcome.extend([False, error])
 
     thread = threading.Thread(target=run)

@@ -146,7 +146,7 @@ class ProblemCheck:
             self.task.problem(size)
         except IndexError:
             raised = True
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raised = self.findings.expect(False, "index", named(error), "Raise IndexOutOfRange")
         fault = f"problem({size}) of {size} problems raises no IndexError"
         advice = "Raise mint_envs.errors.IndexOutOfRange"

@@ -93,7 +93,7 @@ class RepeatCheck:
             copy = pickle.loads(pickle.dumps(self.task))
             same = problem_print(copy, self.drawn[0].problem) == self.drawn[0].look
             fault = "the pickled copy sees another problem"
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             same, fault = False, f"pickling raises {named(error)}"
         return self.findings.expect(same, "pickling", fault, advice)
 
@@ -102,7 +102,7 @@ class RepeatCheck:
         seeds = [one.seed for one in self.drawn]
         try:
             looks, rewards = in_child(replay, self.task, seeds, self.games)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             advice = "Define the task in a module that other processes can import"
             fault = f"in another process it raises {named(error)}"
             self.findings.expect(False, "another process", fault, advice)

@@ -240,7 +240,7 @@ class TaskCheck:
         try:
             pickle.dumps(self.task)
             harm = try_probes(self.task, self.drawn[0].seed)
-        except Exception as error:  # not to be pickled: told elsewhere
+        except (Exception, SystemExit) as error:  # not to be pickled: told elsewhere
             self.findings.skipped["responses that act"] = named(error)
             return True
         for kind, fault in _HARM.items():

@@ -42,7 +42,7 @@ class TokenEnvCheck:
         for rule in (self._seeds, self._play_all, self._indexes, self._over, self._bad_actions):
             try:
                 rule()
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 what = rule.__name__.strip("_").replace("_", " ")
                 fault = f"{self._last} raises {named(error)} (while checking: {what})"
                 advice = "reset() and step() must work for any seed and any response"
