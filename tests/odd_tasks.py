@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,22 @@ class Odd(Task[int]):
             return Reward(None, metadata={"reason": "no judge"})
         if word == "nan":
             return Reward(0.0, metadata={"odd": float("nan"), "set": {1}, "text": "\ud800"})
+        if word == "meet":
+            return _meet(Path(number))
         if word == "pid":
             return Reward(0.5, metadata={"pid": os.getpid()})
         return Reward(float(response == str(problem)))
+
+
+def _meet(folder: Path) -> Reward:
+    """Wait for a second process to come here: so work must be spread for it to go on at all."""
+    (folder / str(os.getpid())).touch()
+    deadline = time.monotonic() + 120
+    while len(found := sorted(path.name for path in folder.iterdir())) < 2:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
+    return Reward(0.5, metadata={"pid": os.getpid(), "met": len(found)})
 
 
 class Large(Odd):

@@ -127,7 +127,8 @@ def test_compilers_have_a_limit_of_cpu_time(monkeypatch: pytest.MonkeyPatch) -> 
     with Sandbox(workers=1) as sandbox:
         outcome = sandbox.run(bomb, stdin="", language="cpp")
     assert outcome.error(-1)[0] == "CompileError", outcome
-    assert outcome.limit == ""
+    # Ended by its own limit, or by the one over all of its processes, whichever is noticed first.
+    assert outcome.limit in ("", "cpu")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -49,8 +50,8 @@ def test_order_is_kept(pool: Processes) -> None:
     assert score_batch(Odd(), [], pool) == []
 
 
-def test_work_is_spread(pool: Processes) -> None:
-    found = score_batch(Odd(), [(0, "pid")] * 40, pool)
+def test_work_is_spread(pool: Processes, tmp_path: Path) -> None:
+    found = score_batch(Odd(), [(0, f"meet {tmp_path}")] * 40, pool)
     assert {reward.metadata["pid"] for reward in found} == set(pool.pids)
     assert os.getpid() not in pool.pids
 

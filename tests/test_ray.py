@@ -8,6 +8,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -65,9 +66,9 @@ def test_the_same_rewards_as_here(there: RayExecutor, id: str) -> None:
     assert score_batch(task, pairs, there) == task.score_batch(pairs)
 
 
-def test_work_is_spread_over_nodes_and_keeps_its_order(there: RayExecutor) -> None:
+def test_work_is_spread_over_nodes_and_keeps_its_order(there: RayExecutor, tmp_path: Path) -> None:
     assert there.slots == 3
-    found = score_batch(Odd(), [(0, "pid"), (3, "3"), (3, "no")] * 40, there)
+    found = score_batch(Odd(), [(0, f"meet {tmp_path}"), (3, "3"), (3, "no")] * 40, there)
     assert [reward.score for reward in found] == [0.5, 1.0, 0.0] * 40
     pids = {reward.metadata["pid"] for reward in found[::3]}
     assert len(pids) >= 2
