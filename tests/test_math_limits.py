@@ -53,6 +53,7 @@ HOSTILE = {
     "worked": "x " * 450 + "< 5",
     # Chains that made a deep tree.
     "full-width digits": "$$$" + "１２" * 80_000,
+    "verbs of one sentence": "final\n`" + "\\pm答案是\\mid" * 750,
     "halves": box("½" * 340),
     "quotients": box("2/" * 300 + "2"),
     "plus or minus": box("x" + r" \pm 2" * 340),

@@ -314,14 +314,13 @@ def _first_value(piece: str) -> str:
 def _from_general_to_special(said: str) -> list[str]:
     """The sentence, then what follows its last connective, then its last copula."""
     closed = [m.span() for m in CLOSED.finditer(said)]
+    last_value = max((m.start() for m in _OF_VALUE.finditer(said)), default=-1)
     starts = {0}
     for pattern in (CONNECTIVE, COPULA):
-        ends = [
-            m.end()
-            for m in pattern.finditer(said)
-            if has_value(said[m.end() :]) and not any(a <= m.start() < b for a, b in closed)
-        ]
-        starts.update(ends[-1:])
+        for m in reversed(list(pattern.finditer(said))):
+            if m.end() <= last_value and not any(a <= m.start() < b for a, b in closed):
+                starts.add(m.end())
+                break
     return [said[start:] for start in sorted(starts)]
 
 
