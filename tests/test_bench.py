@@ -6,6 +6,10 @@ import functools
 import itertools
 import json
 import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -433,3 +437,31 @@ def test_growth() -> None:
 )
 def test_solved_from_the_prompt(prompt: str, answer: str | None) -> None:
     assert solve(prompt) == answer
+
+
+def test_a_function_that_hangs_does_not_outlive_a_benchmark_that_is_killed(
+    tmp_path: Path,
+) -> None:
+    told_pid = tmp_path / "pid"
+    cases = written(tmp_path / "c.jsonl", [{**SUMS[0], "response": "19", "label": 1}])
+    (tmp_path / "hanging.py").write_text(
+        "import os, re, pathlib\n"
+        "def reward(response, answer):\n"
+        f"    pathlib.Path({str(told_pid)!r}).write_text(str(os.getpid()))\n"
+        "    re.fullmatch('(a+)+b', 'a' * 60)  # holds the interpreter\n"
+    )
+    command = [sys.executable, "-m", "mint_envs", "bench", f"{tmp_path}/hanging.py:reward"]
+    bench = subprocess.Popen([*command, "--cases", cases], stdout=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: told_pid.exists() and told_pid.read_text())
+    finally:
+        bench.kill()
+        bench.wait()
+    wait_for(lambda: not Path(f"/proc/{told_pid.read_text()}").exists())
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
