@@ -66,7 +66,7 @@ def interop_trl(session: nox.Session) -> None:
 @nox.session(tags=["interop"])
 def interop_tinker_cookbook(session: nox.Session) -> None:
     """Rollouts, filters and data assembly; 0.4.0 is the newest that takes our SDK's tinker."""
-    needed = ("chz", "blobfile", "tiktoken", "aiohttp", "datasets==5.2.0")
+    needed = ("chz", "blobfile", "tiktoken", "aiohttp", "datasets==5.2.0", "termcolor")
     live(session, "tinker_cookbook", *needed, alone=("tinker-cookbook==0.4.0",))
 
 

@@ -92,8 +92,8 @@ def test_several_turns_at_once() -> None:
 
 
 def test_the_tools_are_the_real_ones() -> None:
-    task = mint_envs.make("mint/ToolUse-v0", toolkit="keyvalue").unwrapped.task  # type: ignore[attr-defined]
-    with serving("mint/ToolUse-v0", 6, toolkit="keyvalue") as env:
+    task = mint_envs.make("mint/ToolUse-v0", toolkit="keyvalue", plain=True).unwrapped.task  # type: ignore[attr-defined]
+    with serving("mint/ToolUse-v0", 6, toolkit="keyvalue", plain=True) as env:
         tasks = env.list_tasks("train")
         for seed in range(6):
             request = task.problem(seed).request

@@ -104,8 +104,8 @@ def test_several_turns_through_the_generator() -> None:
 
 
 def test_the_real_tool_use() -> None:
-    rows = adapter.rows("mint/ToolUse-v0", 3)
-    task = mint_envs.make("mint/ToolUse-v0").unwrapped.task  # type: ignore[attr-defined]
+    rows = adapter.rows("mint/ToolUse-v0", 3, plain=True)
+    task = mint_envs.make("mint/ToolUse-v0", plain=True).unwrapped.task  # type: ignore[attr-defined]
     turns = [next(iter(task.examples(task.problem(i)))) for i in range(3)]
     told = {row["prompt"][-1]["content"]: t for row, t in zip(rows, turns, strict=True)}
 

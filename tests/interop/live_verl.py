@@ -6,6 +6,7 @@ The inference server is a script; Ray is not started, and nothing is trained: th
 from __future__ import annotations
 
 import asyncio
+import warnings
 from typing import Any
 
 import hydra
@@ -16,13 +17,16 @@ import torch
 from flaky import GUESS, SUM, answer
 from omegaconf import OmegaConf
 from tiny import tokenizer
-from verl import DataProto
-from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, DictConfigWrap
-from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
-from verl.utils.import_utils import load_extern_object
 
 from mint_envs.errors import Unmeasured
 from mint_envs.interop import verl as adapter
+
+with warnings.catch_warnings():  # of what it imports
+    warnings.simplefilter("ignore")
+    from verl import DataProto
+    from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, DictConfigWrap
+    from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
+    from verl.utils.import_utils import load_extern_object
 
 pytestmark = pytest.mark.filterwarnings("default")  # theirs
 TOKENIZER = tokenizer()
