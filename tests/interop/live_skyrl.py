@@ -57,7 +57,7 @@ class Engine:
 
 def play(rows: list[dict[str, Any]], policy: Policy, max_turns: int) -> Any:
     config = GeneratorConfig()
-    config.max_turns, config.batched, config.max_input_length = max_turns, False, 4096
+    config.max_turns, config.batched, config.max_input_length = max_turns, False, 1 << 16
     config.sampling_params.logprobs = 1
     generator = SkyRLGymGenerator(config, SkyRLGymConfig(), Engine(policy), TOKENIZER)
     names = ("prompt", "env_class")
