@@ -21,7 +21,7 @@ from .errors import MintEnvsError
 from .executors import score_batch
 from .registration import env_ids, make, register, register_envs
 from .spaces import TokenSequence
-from .tokens import ByteTokenizer, Tokenizer
+from .tokenizers import ByteTokenizer, Tokenizer
 from .vector import TokenVectorEnv
 
 if TYPE_CHECKING:

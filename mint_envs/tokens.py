@@ -1,4 +1,4 @@
-"""Text to tokens and back: the ``Tokenizer`` protocol, ``ByteTokenizer``, and chat framing.
+"""Text to tokens and back: prompts, turns and responses, framed as a chat template frames them.
 
 Two rules hold everywhere. Nothing is ever decoded and encoded again: a context only grows. And
 text that comes from tools or users is encoded with special tokens *split*, so that a tool result
@@ -10,93 +10,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from numbers import Integral
-from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from .core import ChatStyle, Message, Prompt, TokenPrompt
 from .errors import TokenizerError
-from .hub import offline_if_unreachable
-
-
-@runtime_checkable
-class Tokenizer(Protocol):
-    """The least a tokenizer must have. Any such object does, Hugging Face's included.
-
-    Also used where there: ``apply_chat_template`` (without it chats are framed as ``User: ...``),
-    and ``special_tokens``, the texts that become one id, which users and tools must not forge.
-    """
-
-    eos_token_id: int | None
-    vocab_size: int
-
-    def encode(self, text: str) -> list[int]: ...
-
-    def decode(self, ids: Sequence[int]) -> str: ...
-
+from .tokenizers import (
+    ByteTokenizer,
+    has_template,
+    known_ids,
+    load_tokenizer,
+    padded,
+    special_tokens_of,
+)
 
 # Private-use characters mark places in a rendered template. A content that holds one itself is
 # kept aside while the template is rendered, as is one that spells a special token.
 _OPEN, _CLOSE, _HERE = "\ue000", "\ue001", "\ue002"
 _RESULT = "result"
 _MARKS = re.compile(f"[{_OPEN}{_CLOSE}{_HERE}]")
-
-
-class ByteTokenizer:
-    """256 bytes and three special tokens, framed as ChatML. The default: it needs no model.
-
-    Bytes that are not valid UTF-8 decode with U+FFFD, never with an error.
-    """
-
-    special_tokens = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-    vocab_size = 256 + len(special_tokens)
-    eos_token_id = 258  # <|im_end|>
-    _split = re.compile("(" + "|".join(map(re.escape, special_tokens)) + ")")
-    _ids = {text: 256 + i for i, text in enumerate(special_tokens)}
-
-    def encode(self, text: str, split_special_tokens: bool = False) -> list[int]:
-        """Return the UTF-8 bytes of ``text``; special tokens become one id unless split."""
-        if split_special_tokens:
-            return list(text.encode("utf-8", "replace"))
-        ids: list[int] = []
-        for piece in self._split.split(text):
-            special = self._ids.get(piece)
-            ids += [special] if special is not None else piece.encode("utf-8", "replace")
-        return ids
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of ``ids``, special tokens included."""
-        try:
-            return bytes(ids).decode("utf-8", "replace")
-        except ValueError:  # there are special tokens among them
-            return "".join(self._decode_pieces(ids))
-
-    def _decode_pieces(self, ids: Sequence[int]) -> Iterable[str]:
-        start = 0
-        for place, i in enumerate(ids):
-            if i >= 256:
-                yield bytes(ids[start:place]).decode("utf-8", "replace")
-                yield self.special_tokens[i - 256]
-                start = place + 1
-        yield bytes(ids[start:]).decode("utf-8", "replace")
-
-    def apply_chat_template(
-        self,
-        messages: Sequence[Message],
-        tokenize: bool = False,
-        add_generation_prompt: bool = True,
-    ) -> str | list[int]:
-        """Return the messages as ChatML, text or ids (the signature is Hugging Face's)."""
-        turns = [f"<|im_start|>{m['role']}\n{m['content']}<|im_end|>\n" for m in messages]
-        text = "".join(turns) + ("<|im_start|>assistant\n" if add_generation_prompt else "")
-        return self.encode(text) if tokenize else text
-
-    def __eq__(self, other: Any) -> bool:
-        return isinstance(other, ByteTokenizer)
-
-    def __hash__(self) -> int:
-        return hash(ByteTokenizer)
 
 
 class Codec:
@@ -111,15 +44,16 @@ class Codec:
     """
 
     def __init__(self, tokenizer: Any = None) -> None:
-        self.tokenizer = _load(tokenizer)
+        own = isinstance(tokenizer, Codec)
+        self.tokenizer = tokenizer.tokenizer if own else load_tokenizer(tokenizer)
         self._huggingface = hasattr(self.tokenizer, "all_special_ids")
-        self._known = _known_ids(self.tokenizer)
-        self.vocab_size = _padded(self._known) if self._huggingface else self._known
+        self._known = known_ids(self.tokenizer)
+        self.vocab_size = padded(self._known) if self._huggingface else self._known
         self.eos_token_id: int | None = self.tokenizer.eos_token_id
-        self._specials = _special_tokens(self.tokenizer)
+        self._specials = special_tokens_of(self.tokenizer)
         self._find_special = re.compile("|".join(map(re.escape, self._specials)) or r"(?!)")
         self._bos = self._find_bos()
-        self._template = _has_template(self.tokenizer)
+        self._template = has_template(self.tokenizer)
         # These end a turn that holds a call, in place of what ends any other.
         self._after_call = [self._specials[t] for t in _END_OF_CALL if t in self._specials]
         self.stop_tokens = frozenset(self._find_stop_tokens())
@@ -369,90 +303,3 @@ _END_OF_CALL = ("<|eom_id|>", "<|call|>")
 
 #: Keys of a message that are for us, not for the template.
 _OURS = ("trusted", "tools")
-
-
-def _load(tokenizer: Any) -> Any:
-    if tokenizer is None:
-        return ByteTokenizer()
-    if isinstance(tokenizer, Codec):
-        return tokenizer.tokenizer
-    if isinstance(tokenizer, str):
-        return _from_pretrained(tokenizer)
-    missing = [
-        name
-        for name in ("encode", "decode", "eos_token_id", "vocab_size")
-        if not hasattr(tokenizer, name)
-    ]
-    if missing:
-        raise TokenizerError(
-            f"tokenizer={tokenizer!r} lacks {', '.join(missing)}. Give a Hugging Face name or "
-            "folder, or an object with encode, decode, eos_token_id and vocab_size."
-        )
-    return tokenizer
-
-
-@lru_cache(maxsize=8)
-def _from_pretrained(name: str) -> Any:
-    folder = Path(name).expanduser().is_dir()
-    if not folder and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
-        raise TokenizerError(f"tokenizer={name!r}: there is no such folder (from {Path.cwd()})")
-    try:
-        from transformers import AutoTokenizer
-    except ImportError as error:
-        raise TokenizerError(
-            f"tokenizer={name!r} needs transformers: pip install 'mint-envs[local]'"
-        ) from error
-    unreachable = ""
-    try:
-        if folder:
-            return AutoTokenizer.from_pretrained(Path(name).expanduser())
-        with offline_if_unreachable() as unreachable:
-            return AutoTokenizer.from_pretrained(name)
-    except Exception as error:  # many kinds, down to those of the parsers of its files
-        why = f"{unreachable} cannot be reached" if unreachable else _first_line(error)
-        raise TokenizerError(
-            f"tokenizer={name!r} cannot be loaded: {why}. "
-            "Give a folder that holds a tokenizer, or a model name that this machine can reach."
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
-
-
-def _known_ids(tokenizer: Any) -> int:
-    """Return one more than the highest id. Hugging Face's vocab_size leaves added tokens out."""
-    added = len(tokenizer) if hasattr(tokenizer, "__len__") else 0
-    return max(int(tokenizer.vocab_size), added)
-
-
-def _padded(size: int) -> int:
-    """Return ``size`` rounded up to a multiple of 1024.
-
-    A model's vocabulary is often padded beyond its tokenizer's (151,665 to 152,064), by an amount
-    that the tokenizer does not know; a model may sample such an id, and that is no mistake.
-    """
-    return -(-size // 1024) * 1024
-
-
-def _special_tokens(tokenizer: Any) -> dict[str, int]:
-    """Return the texts that become one id of their own, longest first.
-
-    Added tokens that are plain text (runs of spaces, say) are not among them.
-    """
-    found: dict[str, int] = {}
-    for i, token in (getattr(tokenizer, "added_tokens_decoder", None) or {}).items():
-        text = str(token.content)
-        if token.special or re.fullmatch(r"<.+>|\[.+\]", text):
-            found[text] = int(i)
-    if not hasattr(tokenizer, "all_special_ids"):  # not Hugging Face's
-        for text in getattr(tokenizer, "special_tokens", ()):
-            ids = tokenizer.encode(text)
-            found |= {text: int(ids[0])} if len(ids) == 1 else {}
-    return dict(sorted(found.items(), key=lambda item: -len(item[0])))
-
-
-def _has_template(tokenizer: Any) -> bool:
-    """Hugging Face tokenizers always have the method; chat_template says if there is one."""
-    method = getattr(tokenizer, "apply_chat_template", None)
-    return callable(method) and bool(getattr(tokenizer, "chat_template", True))

@@ -17,7 +17,7 @@ import pytest
 
 import mint_envs
 from mint_envs import Episode, Message, Reward, Task
-from mint_envs.tokens import ByteTokenizer
+from mint_envs.tokenizers import ByteTokenizer
 from trainers.__main__ import main
 from trainers.backends import SamplingParams, UpdateResult
 from trainers.backends.bandit import BanditBackend

@@ -29,7 +29,8 @@ ROOMS: dict[str, set[str]] = {
     "hub": set(),
     "datasets": {*CORE, "hub"},
     "spaces": set(),
-    "tokens": {*CORE, "hub"},
+    "tokenizers": {*CORE, "hub"},
+    "tokens": {*CORE, "tokenizers"},
     # Inside a function: the sandbox of a worker process gets one worker.
     "executors": {*CORE, "processes", "ray_executor"},
     "processes": {*CORE, "executors", "code"},
@@ -38,7 +39,7 @@ ROOMS: dict[str, set[str]] = {
     "vector": {*CORE, "spaces", "tokens", "env", "executors"},
     "registration": {*CORE, "spaces", "tokens", "env", "vector", "adapters"},
     # The registration knows adapters; ``to_adapter`` takes an id, which it looks up when called.
-    "adapters": {*CORE, "tokens", "env", "registration", "adapters"},
+    "adapters": {*CORE, "tokens", "tokenizers", "env", "registration", "adapters"},
     "mix": {*CORE, "registration"},
     "replay": {*CORE, "registration", "wrappers"},
     "wrappers": {*CORE, "env", "registration", "wrappers", "__version__"},

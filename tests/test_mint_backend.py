@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from fault_server import GOOD_KEYS, MODEL, VOCABULARY, Fault, Model, Service
 
-from mint_envs.tokens import ByteTokenizer
+from mint_envs.tokenizers import ByteTokenizer
 from trainers.backends import (
     AdamParams,
     Datum,

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..core import Message, Reward
 from ..errors import SettingError, require
-from ..tokens import ByteTokenizer, Codec, Tokenizer
+from ..tokenizers import ByteTokenizer, Tokenizer
+from ..tokens import Codec
 
 
 class ModelInput:

@@ -13,7 +13,7 @@ import numpy as np
 from ..core import Message, Prompt, Reward, Task
 from ..errors import IndexOutOfRange, RewardError, SettingError
 from ..testing.guards import global_seed
-from ..tokens import ByteTokenizer
+from ..tokenizers import ByteTokenizer
 from .functions import PROMPTS, Call, gold_of, look_up, number_of
 
 _LEAVES = 20  # values of a sample that are tried as its answer
