@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import json
-import random
 import subprocess
 import sys
 import time
@@ -19,14 +17,13 @@ from click.testing import CliRunner
 
 from mint_envs.cli import main
 from mint_envs.errors import DatasetError, SettingError
-from mint_envs.offline import client, stats
+from mint_envs.offline import client
 from mint_envs.offline.bench import bench
 from mint_envs.offline.client import Worker
 from mint_envs.offline.functions import adapt
 from mint_envs.offline.probes import changed, framed
 from mint_envs.offline.report import Report
 from mint_envs.offline.run import Options
-from mint_envs.offline.solvers import solve
 from mint_envs.offline.targets import Target, load
 
 REWARDS = str(Path(__file__).with_name("reward_functions.py"))
@@ -388,55 +385,6 @@ def test_broken_rows_are_named(row: dict[str, Any], says: str, tmp_path: Path) -
     cases = written(tmp_path / "cases.jsonl", [good, row])
     with pytest.raises(DatasetError, match=says):
         bench(f"{REWARDS}:exact", Options(cases=cases))
-
-
-# -- the formulas --------------------------------------------------
-
-
-def test_wilson() -> None:
-    low, high = stats.wilson(9, 10)
-    assert (low, high) == (pytest.approx(0.5958, abs=1e-4), pytest.approx(0.9821, abs=1e-4))
-    assert stats.wilson(0, 0) == (0.0, 1.0)
-    assert stats.wilson(0, 5)[0] == 0.0
-
-
-def test_all_equal_counts_the_groups() -> None:
-    rng = random.Random(0)
-    for _ in range(20):
-        scores = [rng.choice([0.0, 0.5, 1.0]) for _ in range(6)]
-        groups = list(itertools.combinations(scores, 3))
-        share = sum(len(set(group)) == 1 for group in groups) / len(groups)
-        assert stats.all_equal(scores, 3) == pytest.approx(share)
-    assert stats.all_equal([1.0], 2) is None
-
-
-def test_kappa() -> None:
-    one = [True] * 25 + [False] * 25
-    two = [True] * 20 + [False] * 5 + [True] * 10 + [False] * 15
-    assert stats.kappa(one, two) == pytest.approx(0.4)
-    assert stats.kappa([True], [True]) is None
-
-
-def test_growth() -> None:
-    sizes = [1000.0 * 2**i for i in range(7)]
-    assert stats.growth(sizes, [size**2 for size in sizes]) == pytest.approx(2)
-
-
-@pytest.mark.parametrize(
-    ("prompt", "answer"),
-    [
-        ("Q: What is 4 + 5?\nA: 9\n\nQ: What is 47 + 25?\nA:", "72"),
-        ("What is 12 + 7 * 3 - 5?", "28"),
-        ("Compute 6 / 4", None),
-        ("Tom has 3 + 4 apples and eats one. How many are left?", None),
-        ("Is 3 + 4 more than 2 + 6?", None),
-        ("Say hello", None),
-        ("What is " + "(" * 3000 + "1+1", None),
-        ("What is 9**9**9**9?", None),
-    ],
-)
-def test_solved_from_the_prompt(prompt: str, answer: str | None) -> None:
-    assert solve(prompt) == answer
 
 
 def test_a_function_that_hangs_does_not_outlive_a_benchmark_that_is_killed(

@@ -17,7 +17,7 @@ from mint_envs.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-#: Pages whose blocks need more: tests/interop runs those of other libraries, tests/test_serve.py
+#: Pages whose blocks need more: tests/interop runs those of other libraries, tests/server
 #: those that talk to a server, tests/test_own_docs.py those that build on each other.
 ELSEWHERE = ("interop", "serve", "own-environment")
 
