@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
+from browser import browse, rendered
 
 from mint_envs.offline.page import page
 from mint_envs.offline.report import Case, Plot, Report, Section, Table
 
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
 HOSTILE = "</td><script>document.title='taken'</script><img src=x onerror=alert(1)>"
 
 
@@ -62,23 +56,10 @@ def test_two_plots_share_no_ids() -> None:
     assert len(ids) == len(set(ids))
 
 
-def browse(path: Path, *flags: str) -> str:
-    if not BROWSER:
-        assert not os.environ.get("CI"), "CI must have a browser: see .ci/run"
-        pytest.skip("no Chromium here: apt-get install chromium")
-    done = subprocess.run(
-        [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-         f"--user-data-dir={path.parent / 'profile'}", "--window-size=1100,1400", *flags,
-         path.as_uri()],
-        capture_output=True, text=True, timeout=240, check=True,
-    )  # fmt: skip
-    return done.stdout
-
-
 def test_a_browser_shows_all_of_it(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text(page(a_report()), encoding="utf-8", errors="replace")
-    seen = browse(path, "--dump-dom")
+    seen = rendered(path)
     assert "<title>rewards:exact: benchmark</title>" in seen  # no script of a response ran
     assert seen.count("<svg") == 2
     assert seen.count("<section") == 2
@@ -91,7 +72,7 @@ def test_a_browser_shows_all_of_it(tmp_path: Path) -> None:
 def test_a_browser_paints_it(tmp_path: Path) -> None:
     path, shot = tmp_path / "report.html", tmp_path / "shot.png"
     path.write_text(page(a_report()), encoding="utf-8", errors="replace")
-    browse(path, f"--screenshot={shot}")
+    browse(path, "--window-size=1100,1400", f"--screenshot={shot}")
     from matplotlib.image import imread
 
     picture = imread(shot)[:, :, :3].reshape(-1, 3)
