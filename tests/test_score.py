@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pyarrow
 import pyarrow.parquet
@@ -15,6 +16,7 @@ import toys
 from click.testing import CliRunner
 
 from mint_envs.cli import main
+from mint_envs.commands.options import settings_option
 from mint_envs.errors import DatasetError, SettingError
 from mint_envs.math.tasks import MathTask
 from mint_envs.offline import scoring
@@ -201,3 +203,14 @@ def test_the_command(tmp_path: Path) -> None:
     )
     assert wrong.exit_code == 2
     assert "NAME=VALUE" in wrong.output
+
+
+def test_settings_of_a_command_are_json_or_text() -> None:
+    @click.command()
+    @settings_option
+    def seen(settings: dict[str, Any]) -> None:
+        click.echo(json.dumps(settings))
+
+    given = ["--set", "a-b=True", "-s", "c=[1]", "-s", "d=x", "-s", f"e={'[' * 100_000}"]
+    found = json.loads(CliRunner().invoke(seen, given).output)
+    assert found == {"a_b": True, "c": [1], "d": "x", "e": "[" * 100_000}

@@ -15,8 +15,8 @@ from ..offline.files import check_folders, write_whole
 from ..offline.floors import missed, with_floors
 from ..offline.page import page
 from ..offline.run import Options
-from ..offline.settings import read_settings
 from ..offline.terminal import progress_bar, show
+from .options import settings_option
 
 _FILE = click.Path(dir_okay=False)
 
@@ -30,9 +30,7 @@ _FILE = click.Path(dir_okay=False)
 @click.option("--data", type=_FILE, help="Problems for a function: rows with prompt and answer.")
 @click.option("--against", metavar="TARGET", help="A stricter reference to compare with.")
 @click.option("--solve", "solver", metavar="M:F", help="Function: prompt → the right response.")
-@click.option(
-    "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of the target."
-)
+@settings_option
 @click.option(
     "--range",
     "bounds",
@@ -54,7 +52,7 @@ _FILE = click.Path(dir_okay=False)
 @click.option("--html", "html_file", type=_FILE, help="Write the report as one page.")
 @with_floors
 def command(
-    target: str, pairs: tuple[str, ...], bounds: tuple[float, float], timeout: float,
+    target: str, settings: dict[str, Any], bounds: tuple[float, float], timeout: float,
     json_file: str | None, html_file: str | None, **rest: Any,
 ) -> None:  # fmt: skip
     """Benchmark a reward offline: is it right, sound, useful, fast, and hard to game?
@@ -78,7 +76,7 @@ def command(
     console = Console(stderr=True)
     words = " ".join(["mint-envs", *sys.argv[1:]])
     with progress_bar(console) as tell:
-        report = bench(target, options, read_settings(pairs), tell, words)
+        report = bench(target, options, settings, tell, words)
     show(report, Console(highlight=False))
     if json_file:
         write_whole(Path(json_file), json.dumps(report.to_json(), indent=1) + "\n")

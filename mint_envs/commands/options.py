@@ -9,17 +9,21 @@ import click
 
 
 def _read(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> Any:
-    """Return the settings; a value is JSON where it can be read so, else text."""
+    """Return the settings; a value is JSON (or True, False) where it can be read so, else text."""
     settings: dict[str, Any] = {}
     for text in values:
         name, equals, value = text.partition("=")
         if not (equals and name.strip()):
             raise click.BadParameter(f"{text!r} is not NAME=VALUE", context, parameter)
-        try:
-            settings[name.strip().replace("-", "_")] = json.loads(value)
-        except (ValueError, RecursionError):
-            settings[name.strip().replace("-", "_")] = value
+        settings[name.strip().replace("-", "_")] = _value(value)
     return settings
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text.lower() if text in ("True", "False") else text)
+    except (ValueError, RecursionError):
+        return text
 
 
 settings_option = click.option(

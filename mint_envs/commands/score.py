@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 from rich.console import Console
 
 from ..offline.scoring import score_file
-from ..offline.settings import read_settings
 from ..offline.targets import Target, load
 from ..offline.terminal import progress_bar
+from .options import settings_option
 
 
 @click.command("score")
@@ -19,12 +20,10 @@ from ..offline.terminal import progress_bar
 @click.option(
     "-o", "--out", required=True, type=click.Path(dir_okay=False), help="JSONL to append to."
 )
-@click.option(
-    "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of the environment."
-)
+@settings_option
 @click.option("--min-mean", type=float, metavar="X", help="End with 1 unless the mean reward is X.")
 def command(
-    env: str, source: str, out: str, pairs: tuple[str, ...], min_mean: float | None
+    env: str, source: str, out: str, settings: dict[str, Any], min_mean: float | None
 ) -> None:
     """Score saved responses with an environment: one line of OUT for each of IN, in order.
 
@@ -38,7 +37,7 @@ def command(
       mint-envs score mint/Math-v0 responses.jsonl -o rewards.jsonl
       mint-envs score mint/Code-v0 rows.parquet -o rewards.jsonl --set partial_credit=true
     """
-    task = load(Target(env, read_settings(pairs)))
+    task = load(Target(env, settings))
     with progress_bar(Console(stderr=True)) as tell:
         tally = score_file(task, source, out, tell)
     words = [f"{tally.rows} rows scored"]
