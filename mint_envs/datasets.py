@@ -176,8 +176,7 @@ def without(rows: Sequence[Problem], ids: Sequence[str], drop: str) -> list[Prob
 
 def held_out(key: str) -> bool:
     """Return whether the problem that ``key`` names is held out: the same on every machine."""
-    digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") % HELD_OUT == 0
+    return int(row_id(key), 16) % HELD_OUT == 0
 
 
 def field(row: Row, names: Sequence[str], source: str, number: int) -> Any:
@@ -186,16 +185,24 @@ def field(row: Row, names: Sequence[str], source: str, number: int) -> Any:
     Raises:
         DatasetError: the row has none of them; names the fields that it has.
     """
+    value = look_up(row, names)
+    if value is not None:
+        return value
+    raise DatasetError(
+        f"row {number} of dataset={source!r} has none of the fields {', '.join(names)}; "
+        f"it has {', '.join(map(str, row)) or '(nothing)'}. Name the right one by a setting."
+    )
+
+
+def look_up(row: Row, names: Sequence[str]) -> Any:
+    """Return the first value of ``row`` that ``names`` lists (dots reach inside), else None."""
     for name in names:
         value: Any = row
         for key in name.split("."):
             value = value.get(key) if isinstance(value, Mapping) else None
         if value is not None:
             return value
-    raise DatasetError(
-        f"row {number} of dataset={source!r} has none of the fields {', '.join(names)}; "
-        f"it has {', '.join(map(str, row)) or '(nothing)'}. Name the right one by a setting."
-    )
+    return None
 
 
 def _json_rows(path: Path, cut_last_line: bool) -> Iterator[tuple[int, Row]]:

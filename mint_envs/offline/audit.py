@@ -13,7 +13,7 @@ from typing import Any
 from ..code.rows import _READERS as CODE_FORMS
 from ..code.sandbox import Sandbox, shared
 from ..core import Prompt
-from ..datasets import Row, load_rows, row_id
+from ..datasets import Row, load_rows, look_up, row_id
 from ..errors import DatasetError, SettingError
 from ..math.rows import PRESETS
 from . import audit_math
@@ -21,7 +21,7 @@ from .audit_code import CodeSettings, audit_row
 from .duplicates import twins
 from .files import Appended, line_of, whole_lines
 from .findings import KINDS, Audited
-from .functions import PROMPTS, look_up
+from .functions import PROMPTS
 from .report import Case, Report, Section, Table
 from .run import Progress
 from .stats import rate_text

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..core import Prompt
+from ..datasets import Row, look_up
 from ..errors import SettingError
 
-Row = Mapping[str, Any]
 Call = Callable[[Row, Prompt, str], Any]
 
 PROMPTS = ("prompt", "question", "problem", "query", "q", "instruction", "input", "text", "content")
@@ -33,17 +33,6 @@ GOLDS = (
 RESPONSES = ("response", "completion", "output", "generation", "solution_str", "prediction")
 _SAMPLES = ("sample", "row", "problem", "example", "item", "doc", "data", "record")
 _HARMLESS = ("log_extra", "log_metric", "trainer_state")
-
-
-def look_up(row: Row, names: Sequence[str]) -> Any:
-    """Return the first value of ``row`` that ``names`` lists (dots reach inside), else None."""
-    for name in names:
-        value: Any = row
-        for key in name.split("."):
-            value = value.get(key) if isinstance(value, Mapping) else None
-        if value is not None:
-            return value
-    return None
 
 
 def gold_of(row: Row) -> Any:

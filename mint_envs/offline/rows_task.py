@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..core import Message, Prompt, Reward, Task
+from ..datasets import look_up
 from ..errors import IndexOutOfRange, RewardError, SettingError
 from ..testing.guards import global_seed
 from ..tokenizers import ByteTokenizer
-from .functions import PROMPTS, Call, gold_of, look_up, number_of
+from .functions import PROMPTS, Call, gold_of, number_of
 
 _LEAVES = 20  # values of a sample that are tried as its answer
 
