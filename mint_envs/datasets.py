@@ -157,11 +157,17 @@ def without(rows: Sequence[Problem], ids: Sequence[str], drop: str) -> list[Prob
     """Return ``rows`` less those that the file ``drop`` names by their ids.
 
     A line of it is ``{"problem_id": ...}``; with ``"keep": n`` the first n of that id stay.
+
+    Raises:
+        DatasetError: it cannot be read, a line is broken, or it names none or all of the rows.
     """
     keep: dict[str, int] = {}
     for number, row in numbered_rows(Path(drop)):
         name = str(field(row, ["problem_id"], drop, number))
-        keep[name] = min(keep.get(name, 1 << 30), int(row.get("keep") or 0))
+        stay = row.get("keep") or 0
+        if type(stay) is not int or stay < 0:
+            raise DatasetError(f"row {number} of drop={drop!r}: keep={stay!r} is no whole number")
+        keep[name] = min(keep.get(name, stay), stay)
     if keep and not keep.keys() & set(ids):
         raise DatasetError(f"drop={drop!r} names {len(keep)} problems, and none is in the data set")
     kept = []

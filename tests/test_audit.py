@@ -105,6 +105,8 @@ def test_a_filter_that_names_nothing_is_a_mistake(tmp_path: Path) -> None:
     for text, says in [
         ('{"problem_id": "00"}\n', "none is in the data set"),
         ('{"x": 1}\n', "row 1"),
+        ('{"problem_id": "00", "keep": "all"}\n', "row 1.*keep='all'"),
+        ('{"problem_id": "00", "keep": -1}\n', "row 1.*keep=-1"),
     ]:
         drop = tmp_path / "drop.jsonl"
         drop.write_text(text, encoding="utf-8")
