@@ -245,9 +245,10 @@ def _session_routes(server: Server) -> APIRouter:
     async def respond_to(id: str, form: wire.TurnForm) -> Response:
         """Give the next response of an episode; the answer holds the reply, or the reward."""
         session = of(id)
-        if _is_repeated(session, form) and session.last is not None:
+        said = session.said_before(form.response, form.cut, form.turn)
+        if said is not None:
             sessions.touch(session)
-            return StrictJSON(wire.turn_out(session.turn, session.last[2]))
+            return StrictJSON(wire.turn_out(session.turn, said))
         _check_turn(session, form, sessions.is_open(session))
         sessions.check_text(form.response)
         session.busy = True
@@ -270,16 +271,6 @@ def _session_routes(server: Server) -> APIRouter:
         return Response(status_code=204)
 
     return router
-
-
-def _is_repeated(session: Session, form: wire.TurnForm) -> bool:
-    """Whether the response is the one just answered, sent again after a lost connection."""
-    return (
-        session.last is not None
-        and form.turn is not None
-        and form.turn == session.turn - 1
-        and (form.response, form.cut) == session.last[:2]
-    )
 
 
 def _check_turn(session: Session, form: wire.TurnForm, is_open: bool) -> None:
