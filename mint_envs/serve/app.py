@@ -19,7 +19,7 @@ import mint_envs
 
 from ..core import Reward, Task
 from ..errors import require
-from ..executors import Executor, Lost, Turn, executor_of
+from ..executors import Executor, Lost, Turn, make_executor
 from ..registration import settings_of, type_name
 from . import wire
 from .catalog import HARMLESS, Catalog, Offer
@@ -100,13 +100,11 @@ def _warn(warmed: Future[str]) -> None:
 
 
 def _executor(settings: Settings) -> Executor:
-    kind, _, count = settings.executor.partition(":")
-    if kind == "processes" and (not count or count.isdecimal()):
-        from ..processes import Processes
-
-        return Processes(int(count or 0), deadline_s=settings.work_s)
-    require(kind != "local", "executor='local' would hold up the event loop: 'processes' or 'ray'")
-    return executor_of(settings.executor)
+    require(
+        settings.executor.partition(":")[0] != "local",
+        "executor='local' would hold up the event loop: 'processes' or 'ray'",
+    )
+    return make_executor(settings.executor, settings.work_s)
 
 
 def make_app(settings: Settings | None = None, executor: Executor | None = None) -> App:
