@@ -14,17 +14,16 @@ it says so; a response of a session is never carried out twice.
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
 from .core import Message, Prompt, Reward
 from .errors import MintEnvsError, SettingError, require
+from .serve.settings import is_loopback
 
 _BATCH = 256
 _TRIES = 4  # for a connection that breaks
@@ -122,7 +121,7 @@ class Client:
         except ImportError as error:
             raise SettingError("mint_envs.client needs: pip install 'mint-envs[client]'") from error
         host = _host(url)
-        local = _is_local(host)
+        local = is_loopback(host)
         require(
             not token or local or insecure or url.startswith("https"),
             f"url={url!r} is plain http: the token would go to {host} in clear. Use https, or "
@@ -145,12 +144,7 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def envs(self) -> list[Environment]:
@@ -300,12 +294,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -364,10 +353,3 @@ def _host(url: str) -> str:
         f"url={url!r} must be an address such as 'http://127.0.0.1:8421'",
     )
     return parts.hostname or ""
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -30,6 +30,7 @@ Work = Callable[[Any, Any], Any]
 
 _LARGEST_PIECE = 32
 _RUNNING = 4096
+_TASKS = 64  # that a sender, and a worker, keeps
 
 
 class Lost(MintEnvsError):
@@ -104,7 +105,7 @@ def score_batch(
     where = executor_of(executor)
     if isinstance(where, Local):
         return task.score_batch(pairs)
-    return [_measured(one) for one in run(where, _score, task, pairs)]
+    return [measured(one) for one in run(where, _score, task, pairs)]
 
 
 def play_turns(
@@ -112,8 +113,7 @@ def play_turns(
 ) -> list[Answer]:
     """Return what each episode says to its response: the next text or messages, or the reward."""
     where = executor_of(executor)
-    return [one if not isinstance(one, Lost) else _measured(one)
-            for one in run(where, play, task, turns)]  # fmt: skip
+    return [measured(one) for one in run(where, play, task, turns)]
 
 
 def run(where: Executor, function: Work, task: Task[Any] | None, items: Sequence[Any]) -> list[Any]:
@@ -161,7 +161,8 @@ def unmeasured(reason: str) -> Reward:
     return Reward(None, metadata={"reason": reason})
 
 
-def _measured(found: Any) -> Any:
+def measured(found: Any) -> Any:
+    """Return what was found, or the unmeasured reward that stands for a ``Lost``."""
     return unmeasured(str(found)) if isinstance(found, Lost) else found
 
 
@@ -201,6 +202,16 @@ def _answer(task: Task[Any], turn: Turn) -> Answer:
 # -- by name --------------------------------------------------------------------------------------
 
 
+def remembered(kept: OrderedDict[Any, Item], key: Any, make: Callable[[], Item]) -> Item:
+    """Return the item of a key, made if it is not there; the latest ones are kept."""
+    if key not in kept:
+        kept[key] = make()
+    kept.move_to_end(key)
+    while len(kept) > _TASKS:
+        kept.popitem(last=False)
+    return kept[key]
+
+
 class TaskTable:
     """Tasks made ready to be sent, by a name each; the latest are kept.
 
@@ -211,8 +222,8 @@ class TaskTable:
         SettingError: (by ``get``) the task cannot be sent.
     """
 
-    def __init__(self, pack: Callable[[Any], Any], kept: int = 64) -> None:
-        self._pack, self._kept = pack, kept
+    def __init__(self, pack: Callable[[Any], Any]) -> None:
+        self._pack = pack
         self._packed: OrderedDict[int, tuple[Any, str, Any]] = OrderedDict()
         self._lock = threading.Lock()
         self._prefix, self._count = uuid.uuid4().hex, 0
@@ -220,13 +231,11 @@ class TaskTable:
     def get(self, task: Task[Any] | None) -> tuple[str, Any]:
         """Return (name, what was packed). The task is held, so that its id stays its own."""
         with self._lock:
-            if id(task) not in self._packed:
-                self._count += 1
-                self._packed[id(task)] = (task, f"{self._prefix}-{self._count}", self._ready(task))
-            self._packed.move_to_end(id(task))
-            while len(self._packed) > self._kept:
-                self._packed.popitem(last=False)
-            return self._packed[id(task)][1:]
+            return remembered(self._packed, id(task), lambda: self._entry(task))[1:]
+
+    def _entry(self, task: Task[Any] | None) -> tuple[Any, str, Any]:
+        self._count += 1
+        return task, f"{self._prefix}-{self._count}", self._ready(task)
 
     def _ready(self, task: Task[Any] | None) -> Any:
         try:
@@ -254,18 +263,27 @@ def executor_of(executor: str | Executor | None) -> Executor:
     name = executor or "local"
     with _lock:
         if name not in _shared:
-            _shared[name] = _made(name)
+            _shared[name] = make_executor(name)
         return _shared[name]
 
 
-def _made(name: str) -> Executor:
+def make_executor(name: str, deadline_s: float | None = None) -> Executor:
+    """Return an executor of one's own, to be closed when it is of no more use.
+
+    Args:
+        name: as for ``score_batch``.
+        deadline_s: seconds after which ``"processes"`` give a piece of work up; None means never.
+
+    Raises:
+        SettingError: there is no such executor, or its package is missing.
+    """
     kind, _, argument = name.partition(":")
     if kind == "local" and not argument:
         return Local()
     if kind == "processes" and (not argument or argument.isdecimal()):
         from .processes import Processes
 
-        return Processes(int(argument or 0))
+        return Processes(int(argument or 0), deadline_s)
     if kind == "ray":
         from .ray_executor import RayExecutor
 

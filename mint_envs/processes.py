@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import pickle
 import queue
 import signal
@@ -20,12 +19,11 @@ from typing import Any
 
 from .core import Task
 from .errors import SettingError, require
-from .executors import Lost, TaskTable, Work
+from .executors import Lost, TaskTable, Work, remembered
 
 _TRIES = 3
 _STARTS = 20
 _START_S = 120.0
-_TASKS = 64  # that a worker keeps
 #: Imported once, by the process that workers are forked from: it has one thread, so that is safe.
 _PRELOAD = [f"mint_envs.{room}" for room in ("processes", "math", "code", "tooluse", "chat")]
 
@@ -46,7 +44,9 @@ class Processes:
 
     def __init__(self, workers: int = 0, deadline_s: float | None = None) -> None:
         require(0 <= workers <= 1024, f"workers={workers} must be from 0 (one per CPU) to 1024")
-        self.slots = workers or _cpus()
+        from .code.sandbox.base import cpu_count
+
+        self.slots = workers or cpu_count()
         self.replaced = 0  # workers that were lost so far
         self._deadline_s = deadline_s
         self._tasks = TaskTable(pickle.dumps)
@@ -134,12 +134,6 @@ class Processes:
             worker.stop()
 
 
-def _cpus() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1  # macOS
-
-
 class _Worker:
     """A process and the pipe to it."""
 
@@ -216,13 +210,9 @@ def _answer(tasks: OrderedDict[str, Any], name: str, packed: bytes | None, work:
     if packed is None and name not in tasks:
         return pickle.dumps(("unknown task", None))
     try:
-        if name not in tasks:
-            tasks[name] = pickle.loads(packed or b"")
-        tasks.move_to_end(name)
-        while len(tasks) > _TASKS:
-            tasks.popitem(last=False)
+        task = remembered(tasks, name, lambda: pickle.loads(packed or b""))
         function, item = pickle.loads(work)
-        return pickle.dumps(("value", function(tasks[name], item)))
+        return pickle.dumps(("value", function(task, item)))
     except Exception as error:
         error.add_note(traceback.format_exc())
         return _packed_error(error)

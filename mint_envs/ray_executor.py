@@ -12,10 +12,9 @@ from typing import Any
 
 from .core import Task
 from .errors import SettingError
-from .executors import Lost, TaskTable, Work
+from .executors import Lost, TaskTable, Work, remembered
 
 _TRIES = 4
-_TASKS = 64  # that a worker keeps
 _CANNOT_LOAD = (
     "a node of the cluster cannot load the task: {}. Install the package that defines it on every "
     "node, or name it to Ray: ray.init(runtime_env={{'py_modules': [...]}}) before the first use"
@@ -94,17 +93,16 @@ _known: OrderedDict[str, Any] = OrderedDict()
 
 def _work(function: Work, name: str, references: list[Any], item: Any) -> Any:
     """What runs on a node."""
-    if name not in _known:
-        import ray
+    return function(remembered(_known, name, lambda: _load(references[0])), item)
 
-        from .code.sandbox.base import limit_workers
 
-        limit_workers(1)  # Ray has a worker for every core already
-        try:
-            _known[name] = ray.get(references[0])
-        except ray.exceptions.RaySystemError as error:
-            raise SettingError(_CANNOT_LOAD.format(error)) from None
-    _known.move_to_end(name)
-    while len(_known) > _TASKS:
-        _known.popitem(last=False)
-    return function(_known[name], item)
+def _load(reference: Any) -> Any:
+    import ray
+
+    from .code.sandbox.base import limit_workers
+
+    limit_workers(1)  # Ray has a worker for every core already
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RaySystemError as error:
+        raise SettingError(_CANNOT_LOAD.format(error)) from None

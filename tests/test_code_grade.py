@@ -111,6 +111,15 @@ def test_methods_of_a_class_are_tested() -> None:
         assert grade(program.replace("* 2", "* 3"), tests).score == 0.0
 
 
+@pytest.mark.parametrize("more", ["check(add)", "assert add(2, 2) == 4"])
+def test_a_check_function_tests_the_program_and_not_its_own_arguments(more: str) -> None:
+    code = f"def check(candidate):\n    assert candidate(1) == 1\n{more}"
+    tests = {"code": code, "entry_point": "add" if "assert" in more else ""}
+    assert grade("def add(a, b=0):\n    return a + b", tests).score == 1.0
+    assert grade("def add(a, b=0):\n    return a + 5 * b", tests).score == float("check" in more)
+    assert grade("def add(a, b=0):\n    return 9", tests).score == 0.0
+
+
 def test_one_is_not_true_where_a_test_asks_for_identity() -> None:
     tests = {"code": "assert f(1) is True", "entry_point": "f"}
     assert grade(fenced("def f(x): return x > 0"), tests).score == 1.0

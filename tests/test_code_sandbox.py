@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import multiprocessing
 import os
@@ -26,6 +27,7 @@ TIERS = ("namespaces", "landlock")
 ADD = "```python\ndef add(a, b):\n    return a + b\n```"
 
 
+@functools.cache
 def works(tier: str) -> bool:
     try:
         Sandbox(tier, workers=1).close()
@@ -34,18 +36,23 @@ def works(tier: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_no_attack_is_rewarded_and_every_honest_program_is(tier: str) -> None:
-    """In a process of its own, which may lock itself into a pids cgroup."""
-    if not works(tier):
-        pytest.skip(f"this machine has no {tier} tier")
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "run_code_attacks.py"), tier],
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run this interpreter, with this package, to its end."""
+    return subprocess.run(
+        [sys.executable, *arguments],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_no_attack_is_rewarded_and_every_honest_program_is(tier: str) -> None:
+    """In a process of its own, which may lock itself into a pids cgroup."""
+    if not works(tier):
+        pytest.skip(f"this machine has no {tier} tier")
+    done = python(str(ROOT / "tests" / "run_code_attacks.py"), tier)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 wrong" in done.stdout
 
@@ -75,11 +82,11 @@ def others_environment() -> dict[str, str]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("tier", TIERS)
 def test_the_same_as_an_ordinary_user(tier: str) -> None:
-    python = plain_interpreter()
-    if python is None or not works(tier):
+    interpreter = plain_interpreter()
+    if interpreter is None or not works(tier):
         pytest.skip("no interpreter that the user nobody may run, or no such tier")
     done = subprocess.run(
-        [python, "-B", str(ROOT / "tests" / "run_code_attacks.py"), tier],
+        [interpreter, "-B", str(ROOT / "tests" / "run_code_attacks.py"), tier],
         env=others_environment(),
         user=65534,
         group=65534,
@@ -96,8 +103,8 @@ def test_the_same_as_an_ordinary_user(tier: str) -> None:
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_user_with_many_threads_can_use_it(tier: str) -> None:
     """The limit on processes counts all of a user's; the user's own must not use it up."""
-    python = plain_interpreter()
-    if python is None or not works(tier):
+    interpreter = plain_interpreter()
+    if interpreter is None or not works(tier):
         pytest.skip("no interpreter that the user nobody may run, or no such tier")
     code = (
         "import threading, time\nfrom mint_envs.code import Sandbox\n"
@@ -108,7 +115,7 @@ def test_a_user_with_many_threads_can_use_it(tier: str) -> None:
         "    t.start(); t.join(); return 5', ['f()']).records[0])\n"
     )
     done = subprocess.run(
-        [python, "-B", "-c", code],
+        [interpreter, "-B", "-c", code],
         env=others_environment(),
         user=65534,
         group=65534,
@@ -295,13 +302,7 @@ def test_a_machine_without_user_namespaces_falls_to_landlock_by_itself() -> None
         "from mint_envs.code import Sandbox\n"
         "with Sandbox() as s: print(s.tier, s.run('def f(): return 5', ['f()']).records[0])\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", code)
     if "unshare" in done.stderr or not works("namespaces") or not works("landlock"):
         pytest.skip("needs user namespaces to take them away, and Landlock")
     assert done.stdout.strip() == "landlock ('value', 5)", done.stderr
@@ -314,13 +315,7 @@ def test_elsewhere_than_linux_it_says_so_and_points_to_docker() -> None:
         "try: grade('def f(): return 1', [('f()', 1)])\n"
         "except Exception as error: print(type(error).__name__, error)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", code)
     assert done.stdout.startswith("SandboxUnavailable"), done.stderr
     assert "needs Linux" in done.stdout
     assert "docker" in done.stdout

@@ -129,11 +129,11 @@ MORE = ("metadata", "observations", "pieces", "logprobs", "acts")
 def test_odd_fields_are_left_out_or_shown(fields: dict[str, Any]) -> None:
     """A file from elsewhere may mean something else by a name; the text is shown all the same."""
     try:
-        one = transcript({"prompt": "p", "response": "r", **fields}, 1, "f")
+        one = transcript({"prompt": "p", "response": "the words", **fields}, 1, "f")
     except DatasetError:
         return
     assert one.reward is None or math.isfinite(one.reward)
-    assert "r" in render(one).plain
+    assert "the words" in render(one).plain
     page(Rollouts("n", (one,)), (one,), 1)
 
 

@@ -71,7 +71,9 @@ def _distance(left: ast.expr, right: ast.expr, is_call: IsCall) -> dict[str, Any
     """``abs(f(1) - 2) < 1e-6``."""
     known, room = literal(right)
     inside = left.args[0] if isinstance(left, ast.Call) and len(left.args) == 1 else None
-    if not (known and isinstance(left, ast.Call) and ast.unparse(left.func) == "abs"):
+    if not (known and isinstance(room, int | float)):
+        return None
+    if not (isinstance(left, ast.Call) and ast.unparse(left.func) == "abs"):
         return None
     if not (isinstance(inside, ast.BinOp) and isinstance(inside.op, ast.Sub)):
         return None
@@ -96,8 +98,8 @@ def _isclose(node: ast.AST, is_call: IsCall) -> dict[str, Any] | None:
         return None
     rooms = {"rel_tol": 1e-9, "abs_tol": 0.0}
     for keyword in node.keywords:
-        known, value = literal(keyword.value)
-        if keyword.arg not in rooms or not known:
+        _, value = literal(keyword.value)
+        if keyword.arg not in rooms or not isinstance(value, int | float):
             return None
         rooms[keyword.arg] = float(value)
     tolerance = Tolerance(rooms["abs_tol"], rooms["rel_tol"])

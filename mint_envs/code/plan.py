@@ -238,6 +238,7 @@ def _code_plan(tests: Mapping[str, Any]) -> Plan:
     if not all(isinstance(text, str) for text in (code, entry, prompt, setup)):
         raise SettingError("tests: 'code', 'entry_point', 'prompt' and 'setup' must be text")
     tree = _module(code)
+    entry = entry or _entry_of_check(tree)
     free = _free_names(f"{setup}\n{code}")
     stubs = (entry,) if entry else tuple(sorted(free))
     preamble = _before(prompt, entry)
@@ -266,11 +267,13 @@ def _before(prompt: str, entry: str) -> str:
 def _plain_asserts(tree: ast.Module, stubs: Sequence[str], entry: str) -> list[ValueTest]:
     """Return value tests if the code is nothing but plain asserts, else an empty list."""
     names = {re.split(r"\W", stub, maxsplit=1)[0] for stub in stubs}  # Solution of Solution().f
-    statements = _statements(tree)
+    statements = tree.body
     check = _check_function(tree)
     if check is not None:
-        names = {check.args.args[0].arg} if check.args.args else set()
-        statements = list(check.body)
+        if any(_tests_more(node, entry) for node in tree.body):
+            return []
+        names = {check.args.args[0].arg}
+        statements = check.body
     found = []
     for statement in statements:
         if _says_nothing(statement):
@@ -282,15 +285,44 @@ def _plain_asserts(tree: ast.Module, stubs: Sequence[str], entry: str) -> list[V
     return found
 
 
-def _statements(tree: ast.Module) -> list[ast.stmt]:
-    return [node for node in tree.body if not _says_nothing(node)]
-
-
 def _check_function(tree: ast.Module) -> ast.FunctionDef | None:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == "check" and len(node.args.args) == 1:
             return node
     return None
+
+
+def _entry_of_check(tree: ast.Module) -> str:
+    """Return what test code without ``entry_point`` checks: ``add``, if it ends in ``check(add)``.
+
+    Raises:
+        SettingError: there is a ``check(candidate)``, and nothing says what the candidate is.
+    """
+    if _check_function(tree) is None:
+        return ""
+    checked = [name for node in tree.body if (name := _checked(node))]
+    if len(set(checked)) != 1:
+        raise SettingError(
+            "tests: check(candidate) says nothing of what is tested: give 'entry_point', the name "
+            "of the function"
+        )
+    return checked[0]
+
+
+def _checked(node: ast.stmt) -> str:
+    """Return ``add`` of the statement ``check(add)``, else ``""``."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "check" and call.args):
+        return ""
+    return ast.unparse(call.args[0]) if isinstance(call.args[0], ast.Name | ast.Attribute) else ""
+
+
+def _tests_more(node: ast.stmt, entry: str) -> bool:
+    """Whether a statement beside ``check`` does more than to define, and to call it."""
+    defines = isinstance(
+        node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef
+    ) and not _test_calls(node)
+    return not (defines or _says_nothing(node) or _checked(node) == entry)
 
 
 def _says_nothing(node: ast.stmt) -> bool:
@@ -321,7 +353,6 @@ def _closed_call(node: ast.AST, names: set[str]) -> bool:
 
 def _renamed(text: str, names: set[str], entry: str) -> str:
     (old,) = names
-    assert text.startswith(f"{old}(")
     return entry + text[len(old) :]
 
 

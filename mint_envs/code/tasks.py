@@ -11,7 +11,7 @@ import numpy as np
 from ..core import Message, Prompt, Reward
 from ..datasets import DatasetTask
 from ..errors import require
-from .grade import Settings, grade_many
+from .grade import Settings, grade_many, without_clock
 from .kinds import LEVELS
 from .problems import CodeProblem, generate, passes
 from .rows import load_problems
@@ -110,7 +110,7 @@ class CodeTask(DatasetTask[CodeProblem]):
         """Score many responses on every core; the same program is run once."""
         items = [(self._cut(response), problem.plan) for problem, response in pairs]
         rewards = grade_many(items, self._settings, shared(self._sandbox))
-        return [_without_clock(reward) for reward in rewards]
+        return [without_clock(reward) for reward in rewards]
 
     def examples(self, problem: CodeProblem) -> dict[str, float]:
         found = {self._fenced(problem.reference): 1.0} if problem.reference else {}
@@ -146,9 +146,3 @@ class CodeTask(DatasetTask[CodeProblem]):
     def _fewshot(self) -> str:
         shots = _SHOTS[: self._shots] if self._settings.language == "python" else ()
         return "".join(f"Q: {q}\nA: ```python\n{a}\n```\n\n" for q, a in shots)
-
-
-def _without_clock(reward: Reward) -> Reward:
-    """Leave the measured time out: the same response gives the same info, on any machine."""
-    metadata = {key: value for key, value in reward.metadata.items() if key != "cpu_s"}
-    return Reward(reward.score, reward.parts, metadata)

@@ -19,7 +19,7 @@ import mint_envs
 
 from ..core import Reward, Task
 from ..errors import require
-from ..executors import Executor, Lost, Turn, executor_of
+from ..executors import Executor, Lost, Turn, make_executor
 from ..registration import settings_of, type_name
 from . import wire
 from .catalog import HARMLESS, Catalog, Offer
@@ -100,13 +100,11 @@ def _warn(warmed: Future[str]) -> None:
 
 
 def _executor(settings: Settings) -> Executor:
-    kind, _, count = settings.executor.partition(":")
-    if kind == "processes" and (not count or count.isdecimal()):
-        from ..processes import Processes
-
-        return Processes(int(count or 0), deadline_s=settings.work_s)
-    require(kind != "local", "executor='local' would hold up the event loop: 'processes' or 'ray'")
-    return executor_of(settings.executor)
+    require(
+        settings.executor.partition(":")[0] != "local",
+        "executor='local' would hold up the event loop: 'processes' or 'ray'",
+    )
+    return make_executor(settings.executor, settings.work_s)
 
 
 def make_app(settings: Settings | None = None, executor: Executor | None = None) -> App:
@@ -245,9 +243,10 @@ def _session_routes(server: Server) -> APIRouter:
     async def respond_to(id: str, form: wire.TurnForm) -> Response:
         """Give the next response of an episode; the answer holds the reply, or the reward."""
         session = of(id)
-        if _is_repeated(session, form) and session.last is not None:
+        said = session.said_before(form.response, form.cut, form.turn)
+        if said is not None:
             sessions.touch(session)
-            return StrictJSON(wire.turn_out(session.turn, session.last[2]))
+            return StrictJSON(wire.turn_out(session.turn, said))
         _check_turn(session, form, sessions.is_open(session))
         sessions.check_text(form.response)
         session.busy = True
@@ -270,16 +269,6 @@ def _session_routes(server: Server) -> APIRouter:
         return Response(status_code=204)
 
     return router
-
-
-def _is_repeated(session: Session, form: wire.TurnForm) -> bool:
-    """Whether the response is the one just answered, sent again after a lost connection."""
-    return (
-        session.last is not None
-        and form.turn is not None
-        and form.turn == session.turn - 1
-        and (form.response, form.cut) == session.last[:2]
-    )
 
 
 def _check_turn(session: Session, form: wire.TurnForm, is_open: bool) -> None:

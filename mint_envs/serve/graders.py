@@ -20,9 +20,9 @@ def math(_: None, items: Items) -> list[Reward]:
 
 def code(_: None, items: Items) -> list[Reward]:
     """Grade programs, in the default sandbox of the machine."""
-    from ..code import grade
+    from ..code.grade import grade, without_clock
 
-    return [_without_clock(reward) for reward in _each(grade, items)]
+    return [without_clock(reward) for reward in _each(grade, items)]
 
 
 def tooluse(_: None, items: Items) -> list[Reward]:
@@ -48,11 +48,6 @@ def _each(grade: Callable[..., Reward], items: Items) -> list[Reward]:
         except SettingError as error:
             raise SettingError(f"items.{number}: {error}") from None
     return found
-
-
-def _without_clock(reward: Reward) -> Reward:
-    metadata = {key: value for key, value in reward.metadata.items() if key != "cpu_s"}
-    return Reward(reward.score, reward.parts, metadata)
 
 
 GRADERS: dict[str, Callable[[None, Items], list[Reward]]] = {

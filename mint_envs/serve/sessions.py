@@ -7,6 +7,7 @@ is killed takes none with it.
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import time
 from collections import OrderedDict
@@ -33,7 +34,7 @@ class Session:
     ref: Ref
     id: str = field(default_factory=lambda: secrets.token_urlsafe(18))
     history: tuple[str, ...] = ()
-    last: tuple[str, bool, Answer] | None = None  # response, cut, what was said to it
+    last: tuple[bytes, bool, Answer] | None = None  # digest of the response, cut, what was said
     used: float = 0.0
     busy: bool = False
     weight: int = _SESSION
@@ -49,6 +50,12 @@ class Session:
     def full(self) -> bool:
         """True once it has had more turns, or more text, than any episode needs."""
         return len(self.history) >= _MAX_TURNS or self.weight > _MAX_WEIGHT
+
+    def said_before(self, text: str, cut: bool, turn: int | None) -> Answer | None:
+        """What was said to this response, if it is the last one, sent again; else None."""
+        if self.last is None or turn is None or turn != self.turn - 1:
+            return None
+        return self.last[2] if (_digest(text), cut) == self.last[:2] else None
 
 
 class Sessions:
@@ -100,11 +107,12 @@ class Sessions:
 
     def advance(self, session: Session, text: str, cut: bool, answer: Answer) -> None:
         """Keep a response and what was said to it; the end of the episode ends the session."""
-        session.last = text, cut, answer
+        session.last = _digest(text), cut, answer
         session.history = (*session.history, text)
         size = _size(answer)
-        self.bytes += len(text) + size - session.said if self.is_open(session) else 0
-        session.weight += len(text) + size - session.said
+        more = len(text) + size - session.said
+        self.bytes += more if self.is_open(session) else 0
+        session.weight += more
         session.said = size
         self.touch(session)
         if isinstance(answer, Reward):
@@ -147,6 +155,11 @@ class Sessions:
     def _check_bytes(self, size: int) -> None:
         if self.bytes + size > self._max_bytes:
             raise Busy(10.0, f"the open sessions hold {self.bytes >> 20} MiB of responses")
+
+
+def _digest(text: str) -> bytes:
+    """Tell a response from others: an ended session keeps none of its texts."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _size(answer: Answer) -> int:

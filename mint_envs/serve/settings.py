@@ -77,7 +77,7 @@ class Settings:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach a server on ``host``."""
+    """Return whether ``host`` is this machine, which no other reaches under that name."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

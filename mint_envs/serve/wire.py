@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, core_schema
 
 from ..core import Prompt, Reward
-from ..executors import Answer, Lost, unmeasured
+from ..executors import Answer, Lost, measured
 from .work import Ref
 
 _FIELDS = 32
@@ -316,7 +316,7 @@ class Fault(BaseModel):
 
 
 def reward_out(found: Reward | Lost) -> dict[str, Any]:
-    reward = unmeasured(str(found)) if isinstance(found, Lost) else found
+    reward = measured(found)
     return {"score": reward.score, "parts": reward.parts, "metadata": reward.metadata}
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
-import os
 import re
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ..errors import DatasetError
+from ..offline.files import write_whole
 from .plots import draw_curve, draw_rewards
 from .transcripts import Rollouts, Transcript
 
@@ -28,13 +27,7 @@ def write_page(path: Path, rollouts: Rollouts, shown: Sequence[Transcript], foun
     Raises:
         DatasetError: the file cannot be written.
     """
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(page(rollouts, shown, found), encoding="utf-8")
-        os.replace(part, path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise DatasetError(f"cannot write '{path}': {error.strerror or error}") from error
+    write_whole(path, page(rollouts, shown, found))
 
 
 def page(rollouts: Rollouts, shown: Sequence[Transcript], found: int) -> str:

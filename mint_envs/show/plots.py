@@ -70,19 +70,21 @@ def _drawn(reward: float) -> float:
 
 
 def _means(transcripts: Sequence[Transcript]) -> dict[int, float]:
+    by_step = _by_step(transcripts)
+    return {step: float(np.mean(by_step[step])) for step in sorted(by_step)}
+
+
+def _by_step(transcripts: Sequence[Transcript]) -> dict[int, list[float]]:
     by_step: dict[int, list[float]] = defaultdict(list)
     for one in transcripts:
         if one.step is not None and one.reward is not None:
             by_step[one.step].append(_drawn(one.reward))
-    return {step: float(np.mean(by_step[step])) for step in sorted(by_step)}
+    return by_step
 
 
 def _shares(transcripts: Sequence[Transcript], edges: Any) -> Any:
     """Return the share of each bin of reward (columns) in each step (rows)."""
-    by_step: dict[int, list[float]] = defaultdict(list)
-    for one in transcripts:
-        if one.step is not None and one.reward is not None:
-            by_step[one.step].append(_drawn(one.reward))
+    by_step = _by_step(transcripts)
     first, last = min(by_step), max(by_step)
     shares = np.zeros((min(last - first + 1, 1000), len(edges) - 1))
     for step, rewards in by_step.items():

@@ -2,7 +2,8 @@
 
 A row needs ``prompt`` and ``response`` (or ``turns``); all else is shown where it is there:
 ``reward`` or ``score``, ``scored``, ``parts``, ``metadata``, ``step``, ``advantage``,
-``observations``, and ``pieces`` with ``logprobs``, one for each token of the responses.
+``observations``, and ``pieces`` with ``logprobs``, one for each token of the responses, where
+``acts`` (start and end of each response) divides them.
 """
 
 from __future__ import annotations
@@ -66,11 +67,10 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Rollouts:
-    """What there is to show: transcripts, and a run's metrics if it is a run."""
+    """What there is to show: transcripts, and a run's evaluations if it is a run."""
 
     name: str
     transcripts: tuple[Transcript, ...]
-    metrics: tuple[Row, ...] = ()
     evals: tuple[Row, ...] = ()
 
 
@@ -93,8 +93,7 @@ def load_rollouts(source: Path) -> Rollouts:
             f"'{source}' has no rollouts.jsonl: give the folder of a run of mint-grpo that has "
             "ended its first step, or a file of rollouts"
         )
-    metrics, evals = (_optional(source / f"{name}.jsonl") for name in ("metrics", "eval"))
-    return Rollouts(source.resolve().name, _transcripts(path), metrics, evals)
+    return Rollouts(source.resolve().name, _transcripts(path), _optional(source / "eval.jsonl"))
 
 
 def transcript(row: Row, number: int, source: str) -> Transcript:

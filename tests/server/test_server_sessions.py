@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -119,6 +120,21 @@ def test_sessions_are_bounded_in_bytes_and_give_them_back() -> None:
     sessions.advance(one, "x", False, Reward(1.0))
     sessions.close(other.id)
     assert (sessions.bytes, len(sessions)) == (0, 0)
+
+
+def test_ended_sessions_keep_no_text() -> None:
+    sessions, _ = store(max_bytes=10**7)
+    tracemalloc.start()
+    try:
+        for number in range(50):
+            one, text = opened(sessions), f"{number}" * 100_000
+            sessions.advance(one, text, False, Reward(1.0))
+            assert one.said_before(text, False, 0) == Reward(1.0)
+            assert one.said_before(f"{text}.", False, 0) is None
+        del text
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_many_open_sessions(client: Client) -> None:

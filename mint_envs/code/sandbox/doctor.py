@@ -16,8 +16,8 @@ ATTACKS: tuple[tuple[str, str, str, object], ...] = (
     ("an honest program", "def f(): return sum(range(10))", "f()", 45),
     ("scratch files", "import tempfile\ndef f():\n    with tempfile.TemporaryFile() as t:\n"
      "        return t.write(b'abc')", "f()", 3),
-    ("reads the host's files", "def f():\n    for p in ('/etc/passwd', '/etc/hostname', '/root', "
-     "'/home'):\n        try:\n            open(p).read(); return p\n        except OSError: pass\n"
+    ("reads the host's files", "def f():\n    for p in ('/etc/passwd', '/etc/hostname'):\n"
+     "        try:\n            open(p).read(); return p\n        except OSError: pass\n"
      "    return 'nothing'", "f()", "nothing"),
     ("finds secrets of the environment", "import os\ndef f():\n    return sorted(k for k in "
      "os.environ if 'KEY' in k or 'TOKEN' in k)", "f()", ["l", []]),
