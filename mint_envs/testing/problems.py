@@ -110,20 +110,26 @@ class ProblemCheck:
 
     def _same_prompt_same_answer(self) -> None:
         """A question whose numbers are not its answer's shows when the question comes back."""
-        first: dict[str, Drawn] = {}
+        asked: dict[str, list[Drawn]] = {}
         for drawn in self.many:
-            earlier = first.setdefault(plain(self.task.prompt(drawn.problem)), drawn)
-            for turns in earlier.examples:
-                if earlier is drawn or score_of(self.task, earlier.problem, turns) != 1.0:
-                    continue
-                fault = (
-                    f"seeds {earlier.seed} and {drawn.seed} give the same prompt "
-                    f"{shown(self.task.prompt(drawn.problem))}, and {said(turns)} earns the full "
-                    "mark in the first only"
-                )
-                good = score_of(self.task, drawn.problem, turns) in (1.0, None)
-                advice = "Make question and answer from the same numbers"
-                self.findings.expect(good, "question and answer", fault, advice)
+            asked.setdefault(plain(self.task.prompt(drawn.problem)), []).append(drawn)
+        for first, *others in asked.values():
+            for turns in self._full_marks(first) if others else ():
+                for later in others:
+                    self._right_again(first, later, turns)
+
+    def _full_marks(self, drawn: Drawn) -> list[Turns]:
+        return [t for t in drawn.examples if score_of(self.task, drawn.problem, t) == 1.0]
+
+    def _right_again(self, first: Drawn, later: Drawn, turns: Turns) -> None:
+        fault = (
+            f"seeds {first.seed} and {later.seed} give the same prompt "
+            f"{shown(self.task.prompt(later.problem))}, and {said(turns)} earns the full "
+            "mark in the first only"
+        )
+        good = score_of(self.task, later.problem, turns) in (1.0, None)
+        advice = "Make question and answer from the same numbers"
+        self.findings.expect(good, "question and answer", fault, advice)
 
     def _indexes(self) -> None:
         size = self.task.size

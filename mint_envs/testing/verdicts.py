@@ -122,7 +122,7 @@ class Judge:
 
     def __init__(self, task: Task[Any], findings: Findings) -> None:
         self._task, self._findings = task, findings
-        self._kinds: dict[str, tuple[str, str]] = {}  # metadata key -> (type, response)
+        self._kinds: dict[str, tuple[str, Turns]] = {}  # metadata key -> (type, response)
         # problem number -> {parts: (score, response)}
         self._parts: dict[int, dict[tuple[tuple[str, float], ...], tuple[float, Turns]]] = {}
 
@@ -164,9 +164,10 @@ class Judge:
             faults.append(("metadata", f"{said(turns)} gets metadata that fails: {error}", _PLAIN))
         for key, value in reward.metadata.items():
             kind = type(value).__name__
-            known, earlier = self._kinds.setdefault(key, (kind, said(turns)))
+            known, earlier = self._kinds.setdefault(key, (kind, turns))
             if kind != known:
-                fault = f"metadata[{key!r}] is {known} for {earlier} and {kind} for {said(turns)}"
+                was = f"metadata[{key!r}] is {known} for {said(earlier)}"
+                fault = f"{was} and {kind} for {said(turns)}"
                 faults.append(("metadata type", fault, "Give each key one type on every path"))
         return faults
 
