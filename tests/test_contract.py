@@ -11,7 +11,7 @@ from mint_envs import TokenEnv
 from mint_envs.testing import check_env
 
 
-@pytest.mark.parametrize("id", mint_envs.env_ids())
+@pytest.mark.parametrize("id", [id for id in mint_envs.env_ids() if id.startswith("mint/")])
 def test_every_registered_environment_keeps_the_contract(id: str) -> None:
     check_env(id)
 
