@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import random
@@ -54,11 +55,15 @@ class Run:
     def __init__(self, options: argparse.Namespace, url: str) -> None:
         self.options, self.url, self.tally = options, url, Tally()
         self.ends = 0.0
-        self.client = httpx.AsyncClient(
-            base_url=url, headers={"authorization": f"Bearer {TOKEN}"}, timeout=120,
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
-            trust_env=False,
-        )  # fmt: skip
+        # One pool of connections a client: a common one looks at each of them for each request.
+        self.clients = [
+            httpx.AsyncClient(
+                base_url=url, headers={"authorization": f"Bearer {TOKEN}"}, timeout=120,
+                limits=httpx.Limits(max_connections=None), trust_env=False, verify=False,
+            )
+            for _ in range(options.clients)
+        ]  # fmt: skip
+        self.turn = itertools.cycle(self.clients)
 
     async def ask(self, kind: str, path: str, body: Any) -> Any:
         """Ask until there is an answer; note how long the one that came took."""
@@ -66,7 +71,7 @@ class Run:
         while True:
             began = time.perf_counter()
             try:
-                answer = await self.client.post(
+                answer = await next(self.turn).post(
                     path, content=content, headers={"content-type": "application/json"}
                 )
             except httpx.HTTPError as error:
@@ -145,12 +150,12 @@ class Run:
             await asyncio.sleep(0.05)
 
     async def bad_token(self) -> None:
-        answer = await self.client.post("/v1/score", headers={"authorization": "Bearer wrong"})
+        answer = await next(self.turn).post("/v1/score", headers={"authorization": "Bearer wrong"})
         self.tally.hostile[f"bad token: {answer.status_code}"] += 1
 
     async def large(self) -> None:
         try:
-            answer = await self.client.post("/v1/score", content=b"[" * (5 << 20))
+            answer = await next(self.turn).post("/v1/score", content=b"[" * (5 << 20))
             self.tally.hostile[f"large body: {answer.status_code}"] += 1
         except httpx.HTTPError as error:  # closed before it was all sent
             self.tally.hostile[f"large body: {type(error).__name__}"] += 1
@@ -220,8 +225,9 @@ class Run:
                 memory.append(used(server))
                 await asyncio.sleep(1)
 
+        trouble = [] if self.options.peace else [self.killer(server), self.enemy()]
         clients = [self.one_client(i, tasks) for i in range(self.options.clients)]
-        await asyncio.gather(watch(), self.killer(server), self.enemy(), *clients)
+        await asyncio.gather(watch(), *trouble, *clients)
         return memory
 
 
@@ -288,7 +294,7 @@ async def soak(options: argparse.Namespace, url: str, server: psutil.Process) ->
     await run.end_sessions(sessions, tasks["mint/ToolUse-v0"])
     print(f"all {len(sessions)} sessions played to their end; {whole(server):.0f} MiB")
     sound = report(run, memory, time.monotonic() - began)
-    await run.client.aclose()
+    await asyncio.gather(*(client.aclose() for client in run.clients))
     return sound and len(sessions) == options.sessions
 
 
@@ -297,6 +303,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--sessions", type=int, default=10_000)
+    parser.add_argument("--peace", action="store_true", help="kill nothing, no hostile clients")
     options = parser.parse_args()
     port = free_port()
     process = subprocess.Popen(

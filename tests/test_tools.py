@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -20,6 +24,7 @@ from mint_envs.tooluse import (
     schema_of,
     tool,
 )
+from mint_envs.tooluse.toolkits import IN_PROCESS
 
 SEED = st.integers(0, 2**32 - 1)
 
@@ -151,7 +156,98 @@ def test_a_long_result_is_cut_and_said_to_be() -> None:
     assert len(text) < 4100
 
 
+class Slow(Faulty):
+    """A toolkit that waits."""
+
+    call_s = 0.05
+
+    @tool
+    def wait(self, seconds: float) -> str:
+        """Wait."""
+        time.sleep(seconds)
+        self.state["late"] = True
+        return threading.current_thread().name
+
+    @tool
+    def late(self) -> str:
+        """Say that something was late, as the libraries do."""
+        raise TimeoutError("the line is busy")
+
+
+def test_a_call_that_hangs_is_given_up_and_leaves_the_episode_unmeasured() -> None:
+    kit = Slow()
+    kit.reset(np.random.default_rng(0))
+    for call in [("wait", {"seconds": 1}), ("crash", {"deep": 1})]:
+        assert kit.run(*call).failure == "a call has not ended within 0.05 s"
+    kit.reset(np.random.default_rng(0))  # the lost call may still change this state
+    assert kit.run("crash", {"deep": 1}).failure
+    time.sleep(1.2)
+    kit.reset(np.random.default_rng(0))
+    assert kit.run("crash", {"deep": 1}) == ("1", True, "")
+    assert "late" not in kit.state
+
+
+def test_a_call_within_its_time_is_like_any_other() -> None:
+    kit = Slow()
+    kit.reset(np.random.default_rng(0))
+    assert kit.run("wait", {"seconds": 0}).ok
+    assert kit.state["late"]
+    assert kit.run("late", {}) == ("Error: TimeoutError: the line is busy", False, "")
+    Slow.call_s, before = None, Slow.call_s  # the tools bound themselves: no thread is needed
+    try:
+        assert kit.run("wait", {"seconds": 0}).text == threading.current_thread().name
+    finally:
+        Slow.call_s = before
+
+
 # -- every toolkit ----------------------------------------------------------------------------
+
+
+LONG = [unit * (100_000 // len(unit)) for unit in (
+    "9", "(", "-", "2**", "9*", "a/", "../", "x", " ", "%", "SELECT 1;", "\n", "2026-01-01", "\ud800"
+)]  # fmt: skip
+STATEMENTS = [
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+    "SELECT count(*) FROM employees a, employees b, employees c, employees d, employees e",
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+    "SELECT group_concat(hex(zeroblob(1000))) FROM n",
+    "SELECT " + "replace(" * 90 + "hex(zeroblob(500))" + ", '0', 'aaaaaaaaaaaaaaaa')" * 90,
+    "SELECT printf('%3900d', 1) LIKE '%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%b'",
+    "SELECT printf('%.3900c', 'a') GLOB '*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b'",
+]
+
+
+def worst_calls(kit: Toolkit) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Calls whose arguments are as long, or ask for as much, as they can."""
+    for schema in kit.schemas():
+        properties = schema["parameters"]["properties"]
+        for value in [*LONG, *STATEMENTS, 10**18, -(10**18), 10**4000, 1e308]:
+            yield schema["name"], dict.fromkeys(properties, value)
+
+
+@pytest.mark.parametrize("name", sorted(IN_PROCESS))
+def test_a_call_does_a_bounded_amount_of_work(name: str) -> None:
+    """Ours have no clock: what a call may take is bounded in steps, whatever it is given."""
+    kit = fresh(name)
+    assert kit.call_s is None
+    for schema in kit.schemas():
+        kit.run(schema["name"], {})  # what is made once is made before
+    for call in worst_calls(kit):
+        lines = 0
+
+        def count(frame: Any, event: str, argument: Any) -> Any:
+            nonlocal lines
+            lines += event == "line"
+            return count
+
+        outer = sys.gettrace()
+        sys.settrace(count)
+        try:
+            result = kit.run(*call)
+        finally:
+            sys.settrace(outer)
+        assert lines < 20_000, f"{call[0]}: {str(call[1])[:100]}: {result.text[:100]}"
+        assert len(result.text) < 5000
 
 
 @pytest.mark.parametrize("name", sorted(TOOLKITS))

@@ -85,6 +85,13 @@ def respond(task: Task[Any], turns: list[Turn]) -> list[Answer]:
     return found
 
 
+def timed(task: Task[Any] | None, asked: tuple[Work, list[Any]]) -> tuple[list[Any], float]:
+    """Run ``function(task, items)``; return what it gives and its seconds, without any waiting."""
+    function, items = asked
+    began = time.monotonic()
+    return list(function(task, items)), time.monotonic() - began
+
+
 def warm(_: None, __: None) -> str:
     """Start the sandbox of a worker; return why there is none, or ``""``."""
     from ..code.sandbox import shared
@@ -147,14 +154,13 @@ class Desk:
         return max(1, min(_LARGEST_PIECE, quick, -(-items // self.executor.slots)))
 
     async def _piece(self, function: Work, task: Task[Any] | None, piece: list[Any]) -> list[Any]:
-        began = time.monotonic()
         try:
-            found = list(await self._submitted(function, task, piece))
+            found, seconds = await self._submitted(function, task, piece)
         except Lost as error:
             if len(piece) == 1:
                 return [error]
             return [one for item in piece for one in await self._piece(function, task, [item])]
-        self._note(function, (time.monotonic() - began) / max(1, len(piece)))
+        self._note(function, seconds / max(1, len(piece)))
         return found
 
     def _note(self, function: Work, seconds: float) -> None:
@@ -164,6 +170,9 @@ class Desk:
         self._seconds[function] = before + 0.2 * (seconds - before)
         self._seconds_each += 0.05 * (seconds - self._seconds_each)
 
-    async def _submitted(self, function: Work, task: Task[Any] | None, piece: list[Any]) -> Any:
-        future: Future[Any] = self.executor.submit(function, task, piece)
-        return await asyncio.wrap_future(future)
+    async def _submitted(
+        self, function: Work, task: Task[Any] | None, piece: list[Any]
+    ) -> tuple[list[Any], float]:
+        future: Future[Any] = self.executor.submit(timed, task, (function, piece))
+        found: tuple[list[Any], float] = await asyncio.wrap_future(future)
+        return found

@@ -24,9 +24,12 @@ from __future__ import annotations
 
 import inspect
 import json
+import threading
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
+from contextvars import copy_context
 from functools import cache
 from typing import (
     Annotated,
@@ -163,6 +166,13 @@ class Toolkit(ABC):
     #: The longest result, in characters; what is beyond is cut off, and said to be.
     max_output: ClassVar[int] = 4000
 
+    #: Seconds that a call may take. One that is late is given up and leaves the episode unmeasured:
+    #: a clock must not decide a reward. None: the tools bound their work in steps, and run in the
+    #: caller's thread.
+    call_s: ClassVar[float | None] = 10.0
+
+    _late: Future[Any] | None = None  # a call that was given up, and may still change the state
+
     def __init__(self) -> None:
         #: Everything that the tools may change: a dictionary of plain values (JSON).
         self.state: dict[str, Any] = {}
@@ -173,6 +183,8 @@ class Toolkit(ABC):
 
     def reset(self, rng: np.random.Generator) -> None:
         """Begin anew, with a state drawn from ``rng``."""
+        if self._late is not None and self._late.done():
+            self._late = None
         self.state = self.initial(rng)
 
     def snapshot(self) -> dict[str, Any]:
@@ -204,13 +216,22 @@ class Toolkit(ABC):
         if fault := table.check(name, given):
             return ToolResult(self._short(f"Error: {fault.message}"), False)
         try:
-            return ToolResult(self._short(_as_text(self.do(name, given))), True)
+            return ToolResult(self._short(_as_text(self._do_in_time(name, given))), True)
         except ToolUnavailable as error:
             return ToolResult(self._short(f"Error: {error}"), False, str(error))
         except ToolError as error:
             return ToolResult(self._short(f"Error: {error}"), False)
         except Exception as error:  # a fault of the tool itself must not end the episode
             return ToolResult(self._short(f"Error: {type(error).__name__}: {error}"), False)
+
+    def _do_in_time(self, name: str, arguments: dict[str, Any]) -> Any:
+        if self.call_s is None:
+            return self.do(name, arguments)
+        work = self._late or _in_thread(self.do, name, arguments)
+        if self._late or not wait([work], self.call_s).done:
+            self._late = work
+            raise ToolUnavailable(f"a call has not ended within {self.call_s:g} s")
+        return work.result()
 
     def do(self, name: str, arguments: dict[str, Any]) -> Any:
         """Do what a call that fits its schema asks for; return a plain value, or raise."""
@@ -224,6 +245,20 @@ class Toolkit(ABC):
             return text
         left = len(text) - self.max_output
         return f"{text[: self.max_output]}\n... ({left} more characters)"
+
+
+def _in_thread(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Call a function in a thread of its own, which ends with the process at the latest."""
+    found: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            found.set_result(function(*arguments))
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+    return found
 
 
 @cache

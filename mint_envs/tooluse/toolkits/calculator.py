@@ -37,6 +37,7 @@ class Calculator(Toolkit):
     """Arithmetic. It has no state."""
 
     name = "calculator"
+    call_s = None
 
     def initial(self, rng: np.random.Generator) -> dict[str, Any]:
         return {}

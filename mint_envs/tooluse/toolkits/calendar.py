@@ -35,6 +35,7 @@ class Calendar(Toolkit):
     """
 
     name = "calendar"
+    call_s = None
 
     def initial(self, rng: np.random.Generator) -> dict[str, Any]:
         monday = _FIRST_DAY + timedelta(weeks=int(rng.integers(50)))

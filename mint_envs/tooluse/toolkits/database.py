@@ -97,6 +97,7 @@ class Database(Toolkit):
     """
 
     name = "database"
+    call_s = None
 
     def initial(self, rng: np.random.Generator) -> dict[str, Any]:
         columns = {key: names[int(rng.integers(3))] for key, names in _COLUMNS.items()}

@@ -15,7 +15,7 @@ _LINES = (
     "The meeting moved to Tuesday.", "Total: 420.", "Call the printer.", "Version 3 is final.",
     "Buy milk and bread.", "The code is 7714.", "See the attached plan.", "Train leaves at 9:40.",
 )  # fmt: skip
-_MAX_ENTRIES, _MAX_FILE, _MAX_DEPTH = 1000, 64 * 1024, 20
+_MAX_ENTRIES, _MAX_FILE, _MAX_DEPTH, _MAX_PATH = 1000, 64 * 1024, 20, 2000
 
 Directory = dict[str, Any]
 Path = Annotated[str, "path from the root, for example docs/todo.txt"]
@@ -28,6 +28,7 @@ class FileSystem(Toolkit):
     """
 
     name = "files"
+    call_s = None
 
     def initial(self, rng: np.random.Generator) -> dict[str, Any]:
         folders = rng.permutation(len(_FOLDERS))[: int(rng.integers(2, 4))]
@@ -154,6 +155,8 @@ def _draw_line(rng: np.random.Generator) -> str:
 
 
 def _split(path: str) -> list[str]:
+    if len(path) > _MAX_PATH:
+        raise ToolError(f"a path has at most {_MAX_PATH} characters")
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..":

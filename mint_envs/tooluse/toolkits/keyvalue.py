@@ -25,6 +25,7 @@ class KeyValueStore(Toolkit):
     """State: ``{"entries": {key: text}}``, at first four to eight entries."""
 
     name = "keyvalue"
+    call_s = None
 
     def initial(self, rng: np.random.Generator) -> dict[str, Any]:
         keys = rng.permutation(len(_KEYS))[: int(rng.integers(4, 9))]

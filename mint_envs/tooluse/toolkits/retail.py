@@ -32,6 +32,7 @@ class Retail(Toolkit):
     """  # noqa: E501
 
     name = "retail"
+    call_s = None
 
     def initial(self, rng: np.random.Generator) -> dict[str, Any]:
         customers = dict(_draw_customer(rng, i) for i in rng.permutation(10)[:4].tolist())
