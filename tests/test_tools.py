@@ -203,9 +203,8 @@ def test_a_call_within_its_time_is_like_any_other() -> None:
 # -- every toolkit ----------------------------------------------------------------------------
 
 
-LONG = [unit * (100_000 // len(unit)) for unit in (
-    "9", "(", "-", "2**", "9*", "a/", "../", "x", " ", "%", "SELECT 1;", "\n", "2026-01-01", "\ud800"
-)]  # fmt: skip
+UNITS = "9", "(", "-", "2**", "9*", "a/", "../", "x", " ", "%", "SELECT 1;", "\n", "2026-01-01"
+LONG = [unit * (100_000 // len(unit)) for unit in (*UNITS, "\ud800")]
 STATEMENTS = [
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
     "SELECT count(*) FROM employees a, employees b, employees c, employees d, employees e",
