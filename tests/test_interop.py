@@ -224,6 +224,23 @@ def test_trl_reward_function() -> None:
     assert logged == {"mint/measured": 0.0}
 
 
+@pytest.mark.parametrize("other", [{"digits": 2}, {"digits": 1, "style": "chat"}, {}])
+def test_rows_of_other_settings_are_refused(other: dict[str, Any]) -> None:
+    """Else right answers would earn 0, or the answer to another problem 1, and nobody would see."""
+    rows = trl.rows("mint/Math-v0", 3, digits=1)
+    columns = {key: [row[key] for row in rows] for key in ("task_seed", "fingerprint")}
+    completions = ["1", "2", "3"]
+    assert trl.reward_func("mint/Math-v0", digits=1)(completions=completions, **columns)
+    with pytest.raises(SettingError, match="task_seed=. was made with other settings"):
+        trl.reward_func("mint/Math-v0", **other)(completions=completions, **columns)
+
+
+def test_completions_without_a_row_of_their_own() -> None:
+    function = trl.reward_func("mint/Math-v0")
+    with pytest.raises(SettingError, match="2 completions and 1 task_seed"):
+        function(completions=["1", "2"], task_seed=[1])
+
+
 # -- Gymnasium ------------------------------------------------------------------------------------
 
 

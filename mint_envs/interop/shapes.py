@@ -12,6 +12,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 import gymnasium as gym
@@ -72,11 +73,30 @@ class TextTask:
         return range(start, start + count)
 
     def rows(self, count: int | None = None, start: int = 0) -> list[dict[str, Any]]:
-        """Return ``{"task_seed", "prompt"}`` of ``numbers(count, start)``."""
+        """Return ``{"task_seed", "prompt", "fingerprint"}`` of ``numbers(count, start)``."""
         return [
-            {"task_seed": seed, "prompt": plain(self.task.prompt(self.task.problem(seed)))}
+            {
+                "task_seed": seed,
+                "prompt": plain(self.task.prompt(self.task.problem(seed))),
+                "fingerprint": self.fingerprint(seed),
+            }
             for seed in self.numbers(count, start)
         ]
+
+    def fingerprint(self, seed: int) -> str:
+        """Return a digest of a problem and its prompt: with other settings it is another."""
+        problem = self.task.problem(seed)
+        text = json.dumps([self.task.problem_id(problem), plain(self.task.prompt(problem))])
+        return blake2b(text.encode(), digest_size=8).hexdigest()
+
+    def check_rows(self, seeds: Sequence[int], fingerprints: Sequence[str]) -> None:
+        """Raise SettingError if rows were made with other settings: no verdict would be right."""
+        for seed, mark in set(zip(seeds, fingerprints, strict=True)):
+            require(
+                self.fingerprint(int(seed)) == mark,
+                f"{self.name}: the row of task_seed={seed} was made with other settings than "
+                f"{self.settings or 'the defaults'}: give rows and reward the same ones",
+            )
 
     def score(self, seed: int, response: str) -> Reward:
         """Return the verdict on a response to problem ``seed``."""

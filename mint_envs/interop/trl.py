@@ -22,7 +22,11 @@ from .toolcalls import methods
 def rows(
     env: str | Task[Any], count: int | None = None, start: int = 0, **settings: Any
 ) -> list[dict[str, Any]]:
-    """Return rows for ``datasets.Dataset.from_list``: ``prompt`` and ``task_seed``."""
+    """Return rows for ``datasets.Dataset.from_list``: ``prompt``, ``task_seed``, ``fingerprint``.
+
+    The prompt may be changed; the fingerprint tells a row that was made with other settings than
+    those of the reward function.
+    """
     return TextTask(env, **settings).rows(count, start)
 
 
@@ -36,7 +40,8 @@ def reward_func(env: str | Task[Any], **settings: Any) -> Callable[..., list[flo
     """Return a function for ``reward_funcs``; the data set has the columns of ``rows``.
 
     Raises:
-        SettingError: the environment has several turns. Later: a row has no ``task_seed``.
+        SettingError: the environment has several turns. Later: a row has no ``task_seed``, or was
+            made with other settings.
     """
     task = TextTask(env, **settings).single_turn("trl.environment_factory")
 
@@ -44,12 +49,19 @@ def reward_func(env: str | Task[Any], **settings: Any) -> Callable[..., list[flo
         prompts: Any = None,
         completions: Sequence[Any] = (),
         task_seed: Sequence[int] | None = None,
+        fingerprint: Sequence[str] | None = None,
         log_metric: Callable[[str, float], None] | None = None,
         **_: Any,
     ) -> list[float | None]:
         require(task_seed is not None, "the data set has no column task_seed: make it of trl.rows")
-        texts = [as_text(completion) for completion in completions]
-        rewards = task.score_batch(zip(task_seed or (), texts, strict=True))
+        seeds = list(task_seed or ())
+        require(
+            len(seeds) == len(completions),
+            f"{len(completions)} completions and {len(seeds)} task_seed: one is needed for each",
+        )
+        if fingerprint is not None:
+            task.check_rows(seeds, fingerprint)
+        rewards = task.score_batch(zip(seeds, map(as_text, completions), strict=True))
         if log_metric is not None:
             _log(rewards, log_metric)
         return [reward.score for reward in rewards]

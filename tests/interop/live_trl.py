@@ -211,15 +211,18 @@ def test_a_data_set_without_numbers_is_told() -> None:
         adapter.environment_factory(SUM)().reset(prompt="?")
 
 
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("number", [0, 1, 2])
 def test_the_example_of_the_documentation(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     small = "max_steps=1, max_completion_length=8, use_cpu=True, bf16=False, report_to='none'"
-    code = re.sub(r"max_completion_length=\d+, max_steps=100", small, examples("TRL")[number])
-    code = code.replace("Qwen/Qwen3-0.6B", model(tmp_path / "small")).replace("512", "8")
+    code = re.sub(r"max_completion_length=\d+, max_steps=\d+", small, examples("TRL")[number])
+    code = code.replace("use_cpu=True, num", "num").replace("count=64", "count=8")
+    for name in ('"Qwen/Qwen3-0.6B"', 'model_folder("SmolLM2-135M-Instruct")'):
+        code = code.replace(name, repr(model(tmp_path / "small"))).replace("512", "8")
     assert small in code
+    assert "SmolLM2" not in code
     scope: dict[str, Any] = {}
     exec(code, scope)
     assert scope["trainer"].state.global_step == 1
