@@ -231,7 +231,7 @@ def test_rows_of_other_settings_are_refused(other: dict[str, Any]) -> None:
     columns = {key: [row[key] for row in rows] for key in ("task_seed", "fingerprint")}
     completions = ["1", "2", "3"]
     assert trl.reward_func("mint/Math-v0", digits=1)(completions=completions, **columns)
-    with pytest.raises(SettingError, match="task_seed=. was made with other settings"):
+    with pytest.raises(SettingError, match=r"task_seed=. was made with other settings"):
         trl.reward_func("mint/Math-v0", **other)(completions=completions, **columns)
 
 
