@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
 
-from .core import Episode, Message, Prompt, Reward, Task
+from .core import ChatStyle, Episode, Message, Prompt, Reward, Task
 from .errors import SettingError, require
 from .registration import settings_of, task_of
 
@@ -67,6 +68,11 @@ class MixTask(Task[MixProblem]):
     @property
     def single_turn(self) -> bool:
         return all(member.task.single_turn for member in self._members)
+
+    def fitted(self, style: ChatStyle) -> Task[MixProblem]:
+        twin = copy.copy(self)
+        twin._members = [replace(one, task=one.task.fitted(style)) for one in self._members]
+        return twin
 
     def sample(self, rng: np.random.Generator) -> MixProblem:
         number = int(rng.choice(len(self._members), p=self._shares))

@@ -149,8 +149,21 @@ def test_another_range_is_scaled_and_outside_of_it_is_a_mistake() -> None:
     for text in ("1.5", "nan", "-inf"):
         with pytest.raises(RewardError, match="reward_range"):
             play(env, text)
-    with pytest.raises(SettingError, match="lowest, highest"):
-        from_adapter(Signed(), reward_range=(1, 1))
+    for wrong in ((1, 1), (0, float("inf")), (float("-inf"), 1), (float("nan"), 1)):
+        with pytest.raises(SettingError, match="lowest, highest"):
+            from_adapter(Signed(), reward_range=wrong)
+
+
+@pytest.mark.parametrize("kind", [str, str.encode])
+def test_a_reward_that_is_text_is_a_mistake(kind: Any) -> None:
+    """Who returns the response, and not its reward, would pay for whatever says 1."""
+
+    class Returns(adapters.SoundAddition):
+        def compute_reward(self, response: str, sample: Any) -> Any:
+            return kind(response)
+
+    with pytest.raises(RewardError, match=r"gives the reward b?'1', no number in"):
+        play(from_adapter(Returns()), "1")
 
 
 class Mute(RLAdapter):

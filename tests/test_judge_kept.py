@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import stat
+import threading
 from pathlib import Path
 
 import gymnasium as gym
@@ -65,6 +67,31 @@ def test_a_corrupt_entry_is_a_miss_and_is_mended(content: bytes | str, tmp_path:
             else whole[: len(whole) // 2]  # fmt: skip
     entry.write_bytes(content)
     assert task.score(PLAIN, "The Nile.").score == 0.5
+    assert entry.read_bytes() == whole
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a file without end"])
+def test_an_entry_that_is_no_entry_is_a_miss(kind: str, tmp_path: Path) -> None:
+    task = judged(by_length, judge_cache=str(tmp_path))
+    task.score(PLAIN, "The Nile.")
+    (entry,) = tmp_path.rglob("*.json")
+    whole = entry.read_bytes()
+    entry.unlink()
+    if kind == "a pipe":
+        os.mkfifo(entry)
+    elif kind == "a device":
+        entry.symlink_to("/dev/zero")
+    else:
+        with entry.open("wb") as file:
+            file.write(whole)
+            file.truncate(1 << 40)
+    found: list[float | None] = []
+    asking = threading.Thread(
+        target=lambda: found.append(task.score(PLAIN, "The Nile.").score), daemon=True
+    )
+    asking.start()
+    asking.join(30)  # whoever opens a pipe that nobody writes to waits for ever
+    assert found == [0.5]
     assert entry.read_bytes() == whole
 
 

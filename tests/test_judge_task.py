@@ -161,9 +161,22 @@ def test_settings_out_of_range(settings: dict[str, Any], message: str) -> None:
         {"judge": "http://sk-secret@localhost/v1"},
         {"judge": "http://localhost/v1?api-key=sk-secret"},
         {"judge": URL, "judge_key_env": "sk-secret"},
+        {"judge": URL, "judge_options": {"api_key": "sk-secret"}},
+        {"judge": URL, "judge_options": {"extra": [{"X-Api-Key": "sk-secret"}]}},
+        {"judge": URL, "judge_options": {"headers": {"Authorization": "Bearer sk-secret"}}},
+        {"judge": URL, "judge_options": {"access_token": "sk-secret"}},
+        {"judge": URL, "judge_options": {"user": "Bearer sk-secret-of-the-environment"}},
     ],
 )
-def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(settings: dict[str, Any]) -> None:
+def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINT_JUDGE_API_KEY", "sk-secret-of-the-environment")
     with pytest.raises(SettingError) as caught:
         mint_envs.make("mint/Chat-v0", judge_model="m", **settings)
     assert "secret" not in str(caught.value)
+
+
+def test_options_that_are_no_keys_are_taken() -> None:
+    options = {"max_tokens": 9, "top_logprobs": 2, "prompt_cache_key": "a", "stop_token_ids": [1]}
+    mint_envs.make("mint/Chat-v0", judge=URL, judge_model="m", judge_options=options)

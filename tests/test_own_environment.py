@@ -87,6 +87,13 @@ def shell(line: str) -> str:
         ("../up", "letters, digits"),
         ("a b", "letters, digits"),
         ("", "letters, digits"),
+        ("/up", "letters, digits"),
+        ("na\u00efve", "letters, digits"),
+        ("True", "letters, digits"),
+        ("none", "letters, digits"),
+        ("a" * 300, "up to 100 letters"),
+        ("conftest", "means something else"),
+        ("Reward", "means something else"),
     ],
 )
 def test_a_name_that_makes_no_module(here: Path, name: str, words: str) -> None:
@@ -234,6 +241,31 @@ def test_an_unknown_id_is_one_line_too() -> None:
     done = run("play", "mint/Maths-v0")
     assert done.exit_code == 2
     assert "Math" in done.output
+
+
+def test_a_new_environment_is_written_whole_or_not_at_all(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Path.write_text
+
+    def full(self: Path, text: str, **options: Any) -> int:
+        write(self, text[:9], **options)
+        if "test_" in self.name:
+            raise OSError(28, "No space left on device")
+        return 9
+
+    monkeypatch.setattr(Path, "write_text", full)
+    done = run("new", "sums")
+    assert done.exit_code == 2
+    assert "No space left on device. Name another --dir" in done.output
+    assert not list(here.iterdir())
+
+
+def test_play_without_an_input() -> None:
+    command = [sys.executable, "-m", "mint_envs", "play", "mint/Math-v0"]
+    done = subprocess.run(["sh", "-c", '"$@" <&-', "sh", *command], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "--- the episode goes on; it had no more responses\n"
 
 
 def test_check_says_what_is_wrong(here: Path) -> None:

@@ -131,6 +131,11 @@ def test_a_state_is_reached_over_several_turns(tmp_path: Path) -> None:
         ({**STATE, "toolkits": ["x"]}, "'x' is none of"),
         ({**STATE, "wanted_state": {"files": {}}}, "none of toolkits"),
         ({**STATE, "wanted_state": [1]}, "not an object"),
+        (
+            {**STATE, "wanted_state": {"keyvalue": {"a": "7"}}},
+            "wanted_state.keyvalue lacks entries",
+        ),
+        ({**STATE, "state": {"keyvalue": {}}}, "state.keyvalue lacks entries"),
         ({"wanted_state": {}, "prompt": "x"}, "no field 'toolkits'"),
         ({"involved_classes": ["X"], "initial_config": {}}, "'X' is none of"),
     ],

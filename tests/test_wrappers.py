@@ -15,14 +15,18 @@ from click.testing import CliRunner
 from gymnasium.utils.env_checker import check_env as gymnasium_check_env
 from hypothesis import given
 from hypothesis import strategies as st
+from tool_templates import knowing_tokenizer
 
 import mint_envs
 from mint_envs import Reward, Task, TokenEnv
 from mint_envs.chat import ScriptedJudge
 from mint_envs.cli import main
 from mint_envs.errors import SettingError
+from mint_envs.mix import MixProblem, MixTask
 from mint_envs.replay import LOST, replay
 from mint_envs.testing import check_env, check_task
+from mint_envs.tokens import Codec
+from mint_envs.tooluse import ToolUseTask
 from mint_envs.wrappers import (
     FewShot,
     FewShotTask,
@@ -135,6 +139,13 @@ def test_text_is_append_only_and_says_what_the_tokens_say(task: Task[Any]) -> No
     assert text == (shown if task.chat else shown.replace("<|im_end|>", ""))  # type: ignore[attr-defined]
 
 
+def test_text_is_the_same_wherever_the_wrapper_stands() -> None:
+    task = toys.GuessNumberChat()
+    for env in (TextIO(TimeLimit(TokenEnv(task), 9)), TimeLimit(TextIO(TokenEnv(task)), 9)):
+        env.reset(seed=3)
+        assert env.step("1")[0].startswith("<|im_end|>\n")
+
+
 @given(st.text())
 def test_any_text_is_a_response(text: str) -> None:
     env = TextIO(TokenEnv(toys.Adder()))
@@ -158,6 +169,29 @@ def test_a_system_prompt_goes_before_the_tasks_own() -> None:
     ]  # fmt: skip
     with pytest.raises(SettingError, match="empty"):
         SystemPromptTask(plain, " ")
+
+
+@pytest.mark.parametrize("shape", ["hermes", "llama"])
+def test_a_wrapped_task_speaks_as_the_model_does(shape: str) -> None:
+    """A template that lists the tools lists them, whatever is wrapped round the task."""
+    tools, style = ToolUseTask("keyvalue"), Codec(knowing_tokenizer(shape)).style
+    problem = tools.problem(1)
+    plain = list(tools.fitted(style).prompt(problem))
+    assert plain[0]["tools"]
+    assert TimeLimitTask(tools, 9).fitted(style).prompt(problem) == plain
+    mixed = MixTask({TOOLS: {"toolkit": "keyvalue"}}).fitted(style)
+    assert mixed.prompt(MixProblem(0, problem)) == plain
+    first, *rest = SystemPromptTask(tools, "Be brief.").fitted(style).prompt(problem)
+    assert first == {**plain[0], "content": f"Be brief.\n\n{plain[0]['content']}"}
+    assert rest == plain[1:]
+
+
+def test_a_system_prompt_leaves_the_tokens_of_a_call_as_they_are() -> None:
+    codec = Codec(knowing_tokenizer("hermes"))
+    tag = codec._specials["<tool_call>"]
+    task = SystemPromptTask(ToolUseTask("keyvalue"), "Be brief.")  # we say how to call a tool
+    ids = codec.encode_prompt(task.prompt(task.problem(1)))
+    assert ids.count(tag) == 1
 
 
 def test_worked_examples_are_right_and_never_the_question() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -78,7 +79,10 @@ class AdapterTask(Task[AdapterProblem]):
         reward_range: tuple[float, float] = (0.0, 1.0),
     ) -> None:
         low, high = reward_range
-        require(low < high, f"reward_range={reward_range!r} must be (lowest, highest)")
+        require(
+            low < high and math.isfinite(high - low),
+            f"reward_range={reward_range!r} must be (lowest, highest), two finite numbers",
+        )
         self.adapter = adapter if isinstance(adapter, RLAdapter) else Adopted(adapter)
         self._low, self._high = float(low), float(high)
         self._codec = Codec(getattr(adapter, "_tokenizer", None))
@@ -143,9 +147,9 @@ class AdapterTask(Task[AdapterProblem]):
             scaled = (float(value) - self._low) / (self._high - self._low)
         except (TypeError, ValueError, OverflowError):
             scaled = float("nan")
-        if not 0.0 <= scaled <= 1.0:
+        if isinstance(value, str | bytes) or not 0.0 <= scaled <= 1.0:
             raise RewardError(
-                f"{name_of(self.adapter)} gives the reward {reprlib.repr(value)}, outside "
+                f"{name_of(self.adapter)} gives the reward {reprlib.repr(value)}, no number in "
                 f"[{self._low:g}, {self._high:g}]. Scale it, or say "
                 "reward_range=(lowest, highest) to from_adapter."
             )

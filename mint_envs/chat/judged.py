@@ -125,9 +125,6 @@ def _matches(entries: Sequence[Entry]) -> list[_Match]:
 
 def _match(entries: Sequence[Entry], i: int, j: int) -> _Match:
     one, other = entries[i], entries[j]
-    # Put in the order of their texts, so that the same two answers are the same two questions.
-    if other.answer < one.answer:
-        i, j, one, other = j, i, other, one
     item = (one.request, one.answer, other.answer)
     sides = ((i, False), (j, True))
     if one.gate or other.gate or one.answer == other.answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import keyword
 import re
@@ -79,6 +80,9 @@ def test_other_settings():
     check_env("{module}:{id}", solve=solve, count=5, problems=2)
 '''
 
+#: Names that mean something else: pytest's own file, and a class that the new file calls.
+_MEANT = ("conftest", "reward")
+
 _NEXT = """\
 Wrote {file} and {test}. Next:
 {cd}  mint-envs play {path} --show-answer
@@ -113,9 +117,6 @@ def command(name: str, folder: Path) -> None:
         folder / f"{module}.py": _ENV.format(id=id, name=cls),
         folder / f"test_{module}.py": _TEST.format(id=id, module=module),
     }
-    for path in files:
-        if path.exists():
-            raise SettingError(f"{path} exists already: choose another name, or remove it")
     _write(folder, files)
     cd = "" if folder.resolve() == Path.cwd() else f"  cd {folder}\n"
     names = {"file": f"{module}.py", "test": f"test_{module}.py", "path": f"{module}:{id}"}
@@ -129,24 +130,40 @@ def _names(name: str) -> tuple[str, str]:
         SettingError: the name makes no module, or is taken by one.
     """
     words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name.removesuffix(".py"))
-    plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*(\.py)?", name)
+    plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{,99}(\.py)?", name)
     module = "_".join(word.lower() for word in words)
-    if not plain or keyword.iskeyword(module):
-        raise SettingError(f"name={name!r}: use letters, digits and _, e.g. word_count")
-    found = importlib.util.find_spec(module)
-    if found is not None:
+    cls = "".join(word.capitalize() for word in words)
+    if not plain or keyword.iskeyword(module) or keyword.iskeyword(cls):
+        raise SettingError(
+            f"name={name[:120]!r}: use up to 100 letters, digits and _, e.g. word_count"
+        )
+    if module in _MEANT:
+        raise SettingError(f"name={name!r}: {module} means something else: choose another name")
+    if importlib.util.find_spec(module) is not None:
         raise SettingError(f"name={name!r}: {module} is a module of Python or installed already")
-    return module, "".join(word.capitalize() for word in words)
+    return module, cls
 
 
 def _write(folder: Path, files: dict[Path, str]) -> None:
+    """Write all of ``files``, or none.
+
+    Raises:
+        SettingError: one of them is there already, or the folder cannot be written to.
+    """
+    parts = {path: path.with_name(f".{path.name}.part") for path in files}
     try:
+        for path in files:
+            if path.exists():
+                raise SettingError(f"{path} exists already: choose another name, or remove it")
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
-            part = path.with_name(f".{path.name}.part")
-            part.write_text(text, encoding="utf-8")
+            parts[path].write_text(text, encoding="utf-8")
+        for path, part in parts.items():
             part.rename(path)
     except OSError as error:
+        for part in parts.values():
+            with contextlib.suppress(OSError):
+                part.unlink()
         raise SettingError(
             f"cannot write in {folder}: {error.strerror}. Name another --dir"
         ) from error

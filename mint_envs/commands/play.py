@@ -76,6 +76,8 @@ def _responses(given: Sequence[str], lines: bool) -> Iterator[str]:
     if given:
         yield from given
         return
+    if sys.stdin is None:  # it was closed before the start
+        return
     click.echo(f"--- {_TYPE_LINES if lines else _TYPE} (Ctrl-D to leave)")
     read: Callable[[], str | None] = _lines if lines else _line
     while (text := read()) is not None:

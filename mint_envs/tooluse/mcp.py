@@ -52,6 +52,7 @@ class McpTools(Toolkit):
 
     name = "mcp"
     call_s = None  # each server has its own limit
+    stateless = True  # of what it keeps nothing is seen
 
     def __init__(self, where: str, call_s: float = 10.0) -> None:
         super().__init__()

@@ -23,9 +23,12 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..core import Episode, Message, Reward
 from ..datasets import Row, load_rows
@@ -253,9 +256,19 @@ def _state_problem(row: Row) -> StateProblem:
         for name in kits:
             require(name in names, f"{key} has {name!r}, which is none of toolkits={names}")
             require(isinstance(kits[name], Mapping), f"{key}.{name} is not an object")
+            lacking = sorted(_parts_of(name) - kits[name].keys())
+            require(not lacking, f"{key}.{name} lacks {', '.join(lacking)}: give the whole state")
     answer = None if row.get("answer") is None else str(row["answer"])
     path = tuple(exact_call(call) for call in _list(row, _CALLS)) if _has(row, _CALLS) else ()
     return StateProblem(_id(row), _messages(row), tuple(names), state, wanted, answer, path)
+
+
+@cache
+def _parts_of(toolkit: str) -> frozenset[str]:
+    """Return what every state of a toolkit has."""
+    kit = TOOLKITS[toolkit]()
+    one, two = (kit.initial(np.random.default_rng(seed)) for seed in (0, 1))
+    return frozenset(one.keys() & two.keys())
 
 
 def _messages(row: Row) -> tuple[Message, ...]:

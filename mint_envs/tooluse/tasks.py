@@ -17,7 +17,7 @@ from ..errors import did_you_mean, require
 from . import mcp as mcp_tools
 from .calls import FORMATS
 from .easy import worked_examples
-from .families import MOST_CALLS, Request, drawable
+from .families import FAMILIES, MOST_CALLS, Request, drawable
 from .framing import Framing
 from .grade import WEIGHTS, check_weights
 from .rows import RowProblem, load_problems
@@ -113,7 +113,7 @@ class ToolUseTask(DatasetTask[Any]):
             str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
         ] = None,
     ) -> None:
-        valid = ("all", *sorted(TOOLKITS))
+        valid = ("all", *sorted(FAMILIES))
         require(toolkit in valid, f"toolkit={toolkit!r}: one of {', '.join(valid)}")
         require(
             1 <= max_calls <= MOST_CALLS, f"max_calls={max_calls} must be from 1 to {MOST_CALLS}"
@@ -181,8 +181,11 @@ class ToolUseTask(DatasetTask[Any]):
     def start(self, problem: ToolUseProblem | RowProblem) -> Episode:
         if isinstance(problem, RowProblem):
             return problem.start(self)
-        wanted = Workspace(problem.toolkits, problem.workspace).replay(problem.request.turns)
-        return self.work(problem.toolkits, problem.workspace, {}, wanted, problem.request)
+        ahead = Workspace(problem.toolkits, problem.workspace)
+        wanted = ahead.replay(problem.request.turns)
+        ahead.close()
+        toolkits, number = problem.toolkits, problem.workspace
+        return self.work(toolkits, number, {}, wanted, problem.request, ahead.failure)
 
     def work(
         self,
@@ -191,6 +194,7 @@ class ToolUseTask(DatasetTask[Any]):
         state: Mapping[str, Any],
         wanted: Mapping[str, Any],
         request: Request,
+        failure: str = "",
     ) -> Episode:
         """Begin an episode in which a state is to be reached.
 
@@ -200,11 +204,13 @@ class ToolUseTask(DatasetTask[Any]):
             state: first states that are given, by toolkit.
             wanted: the last states, by toolkit; one that is not there is to stay as it is.
             request: what the last message must answer, and what the user can be asked for.
+            failure: why ``wanted`` could not be worked out; the episode is then unmeasured.
         """
         more = [] if self.mcp is None else [mcp_tools.McpTools(self.mcp, self._mcp_timeout_s)]
         kits = Workspace(toolkits, workspace, more)
         kits.restore(state)
-        return _Work(self, kits, _table(toolkits, self.mcp), {**kits.state(), **wanted}, request)
+        wanted = {**kits.state(), **wanted}
+        return _Work(self, kits, _table(toolkits, self.mcp), wanted, request, failure)
 
     def problem_id(self, problem: ToolUseProblem | RowProblem) -> str:
         """The same in every format: a digest of the request and its workspace, or the row's id."""
@@ -238,10 +244,12 @@ class _Work(Episode):
         table: ToolTable,
         wanted: Mapping[str, Any],
         request: Request,
+        failure: str,
     ) -> None:
         self._task, self._workspace, self._request = task, workspace, request
         self._before, self._wanted = workspace.state(), wanted
         self._turns = Turns(task, table, workspace.run)
+        self._turns.failure = failure
         self._user = User(request.reply)
 
     def respond(self, text: str) -> list[Message] | Reward:

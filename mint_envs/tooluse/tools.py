@@ -46,7 +46,7 @@ from typing import (
 
 import numpy as np
 
-from ..errors import SettingError
+from ..errors import SettingError, require
 from .schemas import ToolTable
 from .state import copied
 
@@ -168,10 +168,21 @@ class Toolkit(ABC):
 
     #: Seconds that a call may take. One that is late is given up and leaves the episode unmeasured:
     #: a clock must not decide a reward. None: the tools bound their work in steps, and run in the
-    #: caller's thread.
+    #: caller's thread (else each call has a thread of its own: what one thread made, such as a
+    #: connection of sqlite3, another may not use).
     call_s: ClassVar[float | None] = 10.0
 
+    #: True if no call changes a state: what is wanted is then worked out without making any.
+    stateless: ClassVar[bool] = False
+
     _late: Future[Any] | None = None  # a call that was given up, and may still change the state
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        require(
+            cls.call_s is None or 0 < cls.call_s <= threading.TIMEOUT_MAX,
+            f"{cls.__name__}.call_s={cls.call_s} must be above 0, seconds; None: no limit",
+        )
 
     def __init__(self) -> None:
         #: Everything that the tools may change: a dictionary of plain values (JSON).
@@ -221,7 +232,7 @@ class Toolkit(ABC):
             return ToolResult(self._short(f"Error: {error}"), False, str(error))
         except ToolError as error:
             return ToolResult(self._short(f"Error: {error}"), False)
-        except Exception as error:  # a fault of the tool itself must not end the episode
+        except (Exception, SystemExit) as error:  # a tool's own fault must not end the episode
             return ToolResult(self._short(f"Error: {type(error).__name__}: {error}"), False)
 
     def _do_in_time(self, name: str, arguments: dict[str, Any]) -> Any:
@@ -257,7 +268,10 @@ def _in_thread(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         except BaseException as error:
             found.set_exception(error)
 
-    threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+    try:
+        threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+    except RuntimeError as error:  # too many threads on this machine: not the model's fault
+        raise ToolUnavailable(f"no call can be made: {error}") from error
     return found
 
 

@@ -27,6 +27,8 @@ class Workspace:
         self._kits = [TOOLKITS[name]() for name in names]
         for kit in self._kits:
             kit.reset(np.random.default_rng(number))
+        #: What broke while the wanted states were worked out; ``""`` if nothing did.
+        self.failure = ""
         #: Toolkits that are on offer too.
         self.more = list(more)
         every = [*self._kits, *self.more]
@@ -47,12 +49,15 @@ class Workspace:
         return self._by_tool[name].run(name, arguments)
 
     def replay(self, turns: Iterable[Iterable[Step]]) -> dict[str, Any]:
-        """Run the calls that can change a state, and return the states they lead to."""
+        """Run the calls that can change a state, and return the states they lead to.
+
+        Where a toolkit breaks, those are not what is wanted: ``failure`` says so.
+        """
         for turn in turns:
             for name, arguments in turn:
                 kit = self._by_tool.get(name)
-                if kit is not None and kit.state:  # a program or a server changes nothing here
-                    kit.run(name, arguments)
+                if kit is not None and not kit.stateless:
+                    self.failure = self.failure or kit.run(name, arguments).failure
         return self.state()
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ..core import Episode, Message, Prompt, Reward, Task
+from ..core import ChatStyle, Episode, Message, Prompt, Reward, Task
 from ..env import TokenEnv
 from ..errors import SettingError
 
@@ -43,6 +43,11 @@ class TaskWrapper(Task[Any]):
 
     def start(self, problem: Any) -> Episode:
         return self.task.start(problem)
+
+    def fitted(self, style: ChatStyle) -> Task[Any]:
+        twin = copy.copy(self)
+        twin.task = self.task.fitted(style)
+        return twin
 
     def examples(self, problem: Any) -> Mapping[Any, float]:
         return self.task.examples(problem)

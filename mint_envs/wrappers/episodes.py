@@ -73,7 +73,7 @@ class RecordJSONL(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorAr
     def __init__(self, env: gym.Env[Any, Any], path: str) -> None:
         gym.utils.RecordConstructorArgs.__init__(self, path=path)
         gym.Wrapper.__init__(self, env)
-        self._core = token_env(env)
+        token_env(env)  # raises if there is none
         self._path = Path(path)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ class RecordJSONL(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorAr
         """Reset, and begin a new line."""
         chosen = seed
         if chosen is None and (options or {}).get("index") is None:
-            chosen = int(self._core.np_random.integers(2**31))
+            chosen = int(token_env(self).np_random.integers(2**31))
         observation, info = self.env.reset(seed=chosen, options=options)
         self._turns = []
         self._row = {**_origin(self), "seed": chosen, "index": (options or {}).get("index")}

@@ -31,9 +31,13 @@ class SystemPromptTask(TaskWrapper):
         prompt = self.task.prompt(problem)
         if isinstance(prompt, str):
             return f"{self._text}\n\n{prompt}"
-        own = prompt[0]["content"] if prompt and prompt[0]["role"] == "system" else None
-        text = self._text if own is None else f"{self._text}\n\n{own}"
-        return [Message(role="system", content=text), *prompt[own is not None :]]
+        if not prompt or prompt[0]["role"] != "system":
+            return [Message(role="system", content=self._text), *prompt]
+        own, ours = prompt[0], f"{self._text}\n\n"
+        first: Message = {**own, "content": ours + own["content"]}  # its tools stay
+        if "trusted" in own:
+            first["trusted"] = len(ours) + own["trusted"]
+        return [first, *prompt[1:]]
 
 
 class FewShotTask(TaskWrapper):

@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from ..env import TokenEnv
 from .base import token_env
 
 
@@ -60,9 +61,13 @@ class TextIO(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         gym.utils.RecordConstructorArgs.__init__(self)
         gym.Wrapper.__init__(self, env)
-        self._core = token_env(env)
+        token_env(env)  # raises if there is none
         self.observation_space = TextSpace()
         self.action_space = TextSpace()
+
+    @property
+    def _core(self) -> TokenEnv:
+        return token_env(self)  # not kept: another wrapper may put a copy in its place
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

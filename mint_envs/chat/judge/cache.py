@@ -11,6 +11,7 @@ import contextlib
 import json
 import logging
 import re
+import stat
 import threading
 import uuid
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ from ...errors import SettingError
 log = logging.getLogger("mint_envs.judge")
 
 _KEY = re.compile(r"[0-9a-f]{64}")
+_LARGEST = 1 << 20  # bytes; an entry has some hundred
 
 
 class Verdicts:
@@ -53,8 +55,12 @@ class Verdicts:
         """Return the verdict kept under ``key``, or None."""
         if self.folder is None:
             return None
+        path = self._path(key)
         try:
-            kept = json.loads(self._path(key).read_bytes())
+            found = path.stat()
+            if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+                return None  # a pipe would be waited for, and for ever
+            kept = json.loads(path.read_bytes())
         except (OSError, ValueError, RecursionError):
             return None
         whole = isinstance(kept, dict) and kept.get("key") == key

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +30,12 @@ BACKOFF_S = 0.5  # the first pause before a request is made again
 _NEEDED = ("httpx", "tenacity", "platformdirs")
 #: Fields of a request that are not the user's to set: one answer, all of it, to our messages.
 _RESERVED = ("messages", "model", "stream", "n")
+#: Names, at any depth, of what is not to be read by others; ``max_tokens`` is none.
+_SECRET = re.compile(
+    r'"[^"]*(?:api[-_]?key|authorization|password|secret|credential|(?:access|auth|bearer)[-_]?token)'
+    r'[^"]*": ',
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -152,9 +159,17 @@ class JudgeSettings:
         for name in _RESERVED:
             require(name not in given, f"judge_options may not set {name!r}")
         try:
-            return json.dumps(dict(given), sort_keys=True, allow_nan=False)
+            text = json.dumps(dict(given), sort_keys=True, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise SettingError(f"judge_options is no JSON object: {error}") from error
+        # Settings stand in the files of a run. No value in this message either.
+        key = os.environ.get(self.key_env, "").strip()
+        require(
+            not (_SECRET.search(text) or (len(key) >= 8 and key in text)),
+            "judge_options holds a key or a password: give it in the environment variable "
+            f"{self.key_env} instead",
+        )
+        return text
 
 
 def _unkept(owner: int | str) -> Verdicts:

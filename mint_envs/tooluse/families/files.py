@@ -45,13 +45,12 @@ def copy_text(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
 
 
 def find_and_delete(rng: np.random.Generator, state: Mapping[str, Any]) -> Request | None:
-    texts = _texts(state)
-    unique = [path for path, text in texts.items() if list(texts.values()).count(text) == 1]
-    if not unique:
+    found = _unique_texts(state)
+    if not found:
         return None
-    path = pick(rng, unique)
-    steps = ((("search", {"text": texts[path]}),), (("delete", {"path": path}),))
-    return Request(f"Find the file whose text is '{texts[path]}' and delete it.", steps)
+    path, text = pick(rng, found)
+    steps = ((("search", {"text": text}),), (("delete", {"path": path}),))
+    return Request(f"Find the file whose text is '{text}' and delete it.", steps)
 
 
 def _texts(state: Mapping[str, Any]) -> dict[str, str]:

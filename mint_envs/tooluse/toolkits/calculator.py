@@ -38,6 +38,7 @@ class Calculator(Toolkit):
 
     name = "calculator"
     call_s = None
+    stateless = True
 
     def initial(self, rng: np.random.Generator) -> dict[str, Any]:
         return {}

@@ -37,6 +37,7 @@ class Python(Toolkit):
 
     name = "python"
     call_s = None  # the sandbox has limits of its own
+    stateless = True
 
     def __init__(self, runner: Callable[[str], Outcome] | None = None) -> None:
         super().__init__()
