@@ -12,6 +12,7 @@ without a line of its own; it must only be picklable, as any task of plain setti
 from __future__ import annotations
 
 import atexit
+import os
 import pickle
 import threading
 import uuid
@@ -292,6 +293,20 @@ def make_executor(name: str, deadline_s: float | None = None) -> Executor:
         f"executor={name!r}. {did_you_mean(kind, ['local', 'processes', 'ray'])} "
         "'processes:4' says how many, 'ray:ADDRESS' which cluster."
     )
+
+
+def _forget_shared() -> None:
+    """In a copy of the process made by fork: what is kept belongs to the process that was copied.
+
+    The copy has none of its threads, and the lock may be held by one of them.
+    """
+    global _lock
+    _shared.clear()
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_shared)
 
 
 @atexit.register

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
+import types
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
@@ -123,6 +126,97 @@ def test_closing_ends_processes_and_waiting_work() -> None:
         os.kill(pid, 0)
     with pytest.raises(SettingError, match="closed"):
         pool.submit(_sleep, None, 0)
+
+
+def test_work_that_comes_while_it_closes_is_answered() -> None:
+    pool = Processes(1)
+    pack = pool._tasks.get
+
+    def closing(task: Any) -> Any:
+        pool.close()  # as another thread may, between the look and the work
+        for thread in pool._threads:
+            thread.join(30)
+        return pack(task)
+
+    pool._tasks.get = closing  # type: ignore[method-assign]
+    with pytest.raises(Lost, match="closed"):
+        pool.submit(_sleep, None, 0).result(30)
+
+
+def test_closing_ends_the_threads_of_work_that_waited() -> None:
+    pool = Processes(3)
+    futures = [pool.submit(_sleep, None, 60) for _ in range(30)]
+    while len(pool.pids) < 3:
+        time.sleep(0.01)
+    pool.close()
+    for thread in pool._threads:
+        thread.join(30)
+        assert not thread.is_alive()
+    for future in futures:
+        assert isinstance(future.exception(30), Lost)
+
+
+def script(tmp_path: Path, text: str) -> str:
+    """Run a script of a user's own; return what it printed."""
+    (tmp_path / "own.py").write_text(text)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), "tests"])}
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "own.py")],
+        capture_output=True, text=True, timeout=240, env=env,
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_a_script_without_the_guard_is_told_of_it(tmp_path: Path) -> None:
+    text = """
+from odd_tasks import Odd
+from mint_envs.errors import SettingError
+from mint_envs.executors import score_batch
+try:
+    print(score_batch(Odd(), [(1, "1")], "processes:1"))
+except SettingError as error:
+    print(error)
+"""
+    assert 'if __name__ == "__main__"' in script(tmp_path, text)
+
+
+def test_a_copy_by_fork_is_told_what_it_cannot_do(tmp_path: Path) -> None:
+    text = """
+import os
+from odd_tasks import Odd
+from mint_envs.errors import SettingError
+from mint_envs.executors import executor_of, score_batch
+
+def main():
+    score_batch(Odd(), [(1, "1")], "processes:1")
+    pool = executor_of("processes:1")
+    child = os.fork()
+    if child:
+        print(os.waitpid(child, 0)[1], score_batch(Odd(), [(1, "1")], pool)[0].score, pool.replaced)
+        return
+    for executor in (pool, "processes:1"):
+        try:
+            score_batch(Odd(), [(1, "1")], executor)
+        except SettingError as error:
+            print(error, flush=True)
+    pool.close()  # the workers are not this process's to end
+    os._exit(0)
+
+if __name__ == "__main__":
+    main()
+"""
+    by_object, by_name, last = script(tmp_path, text).splitlines()
+    assert "was forked" in by_object
+    assert "'local'" in by_name
+    assert last == "0 1.0 0"
+
+
+def test_a_task_that_no_worker_can_import(pool: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
+    here_only = types.ModuleType("here_only")
+    here_only.Odd = type("Odd", (Odd,), {"__module__": "here_only"})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "here_only", here_only)
+    with pytest.raises(SettingError, match=r"No module named .here_only.*a file beside"):
+        score_batch(here_only.Odd(), [(0, "x")], pool)
 
 
 def _sleep(_: None, seconds: float) -> None:
