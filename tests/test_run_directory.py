@@ -183,6 +183,50 @@ def test_ctrl_c_twice_while_saving_waits_and_says_how_to_go_on(
     assert "mint-grpo --resume r" in capsys.readouterr().out
 
 
+def test_two_processes_in_one_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    """The second is refused, and nothing of the first is touched; a kill -9 leaves no lock."""
+    command = [sys.executable, "-m", "trainers", *ARGV, "--steps", "9999", "--run-dir", "r"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
+        try:
+            assert first.stdout is not None
+            while not first.stdout.readline().startswith("Step 3:"):
+                assert first.poll() is None
+            first.send_signal(signal.SIGSTOP)
+            before = {path: path.read_bytes() for path in Path("r").rglob("*.json*")}
+            for argv in (["--resume", "r"], [*ARGV, "--run-dir", "r"]):
+                assert main(argv) == 2
+            assert {path: path.read_bytes() for path in before} == before
+            errors = capsys.readouterr().err.splitlines()
+        finally:
+            first.kill()
+    assert "another process is at work in r" in errors[0]
+    assert "holds a run already" in errors[1]
+    done = read_state(Path("r"))["step"]
+    assert main(["--resume", "r", "--steps", str(done + 2)]) == 0
+    assert [row["step"] for row in read_rows(Path("r/metrics.jsonl"))] == [*range(1, done + 3)]
+
+
+def test_two_that_start_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both have looked before either has begun: the one that comes later is refused."""
+    from trainers import __main__ as module
+
+    claim, codes = module._claim, []
+
+    def slow(command: Any) -> Any:
+        monkeypatch.setattr(module, "_claim", claim)
+        claimed = claim(command)
+        codes.append(main([*ARGV, "--steps", "2", "--run-dir", "r"]))
+        return claimed
+
+    monkeypatch.setattr(module, "_claim", slow)
+    assert main([*ARGV, "--steps", "3", "--run-dir", "r"]) == 2
+    assert codes == [0]
+    assert "holds a run already" in capsys.readouterr().err
+    assert len(read_rows(Path("r/metrics.jsonl"))) == 2
+
+
 # -- output --------------------------------------------------------------------------------------
 
 

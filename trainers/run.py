@@ -9,6 +9,7 @@
                      version, env_settings, seed (``mint-envs replay``)
     checkpoints/     step-000020/ ..., and state.json, which names the newest
     curve.svg        reward and accuracy by step
+    .lock            held by the process that is at work here
 
 Lines are appended whole, files and folders are written under another name first. What was
 written after the newest checkpoint is taken back on resume, so that a resumed run's files are
@@ -41,6 +42,7 @@ from .report import draw_curve
 from .rollout import Episode
 from .transcript import rollout_row
 
+LOCK = ".lock"
 _KEPT_CHECKPOINTS = 2
 
 
@@ -54,7 +56,7 @@ class Run:
         resume: go on from the newest checkpoint in ``folder``, or from the start without one.
 
     Raises:
-        TrainerError: the folder cannot be written, already holds a run, or holds none to resume.
+        TrainerError: the folder cannot be written, or holds no run to resume.
     """
 
     def __init__(self, folder: Path, config: TrainConfig, log: Log, resume: bool = False) -> None:
@@ -297,6 +299,35 @@ def claim_folder(folder: Path) -> None:
         )
     if folder.exists() and not folder.is_dir():
         raise TrainerError(f"--run-dir {folder} is a file; name a folder")
+
+
+@contextmanager
+def sole_use(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a run directory. The lock ends with this one, however it ends.
+
+    Raises:
+        TrainerError: another process is at work in it, or it cannot be written.
+    """
+    try:
+        file = (folder / LOCK).open("a")
+    except OSError as error:
+        raise TrainerError(
+            f"cannot write to the run directory {folder}: {error.strerror}. Name another one by "
+            "--run-dir, or go on in a copy of it by --resume."
+        ) from error
+    with file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TrainerError(
+                f"another process is at work in {folder}: wait for it or stop it, or name another "
+                "--run-dir"
+            ) from None
+        except (OSError, ImportError):
+            pass  # a file system without locks, or Windows: as good as can be had there
+        yield
 
 
 def _pretty(value: Mapping[str, Any]) -> str:
