@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from .core import Episode, Message, Reward, Task
-from .errors import MintEnvsError, SettingError, did_you_mean
+from .errors import MintEnvsError, SettingError, did_you_mean, require
 
 Item = TypeVar("Item")
 Answer = str | Sequence[Message] | Reward
@@ -257,9 +257,10 @@ def executor_of(executor: str | Executor | None) -> Executor:
     """Return the executor that a setting names; one of each name is kept for the process.
 
     Raises:
-        SettingError: there is no such executor, or its package is missing.
+        SettingError: it is no executor, there is none of that name, or its package is missing.
     """
     if not (executor is None or isinstance(executor, str)):
+        require(hasattr(executor, "submit"), f"executor={executor!r} is no Executor, and no name")
         return executor
     name = executor or "local"
     with _lock:

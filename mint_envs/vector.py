@@ -68,6 +68,8 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         self._executor = executor_of(executor)
         self.num_envs = num_envs
         self.envs = [TokenEnv(task, codec, render_mode) for _ in range(num_envs)]
+        for env in self.envs:  # one task, though each was fitted: so they are scored together
+            env.task = self.envs[0].task
         self.render_mode = render_mode
         self.single_observation_space = self.envs[0].observation_space
         self.single_action_space = self.envs[0].action_space

@@ -244,6 +244,23 @@ def test_vector_environments_step_as_here(pool: Processes) -> None:
             alive = not one[2].any()
 
 
+def test_turns_of_one_vector_environment_go_out_together() -> None:
+    """Its task is fitted to the tokenizer, and still is one task: one batch, not one each."""
+    asked: list[list[Any]] = []
+
+    class Watched(OneOfOurOwn):
+        def submit(self, function: Any, task: Any, item: Any) -> Future[Any]:
+            asked.append([task, len(item)])
+            return super().submit(function, task, item)
+
+    envs = gym.make_vec("mint/ToolUse-v0", num_envs=48, executor=Watched())
+    envs.reset(seed=0)
+    envs.step([[49, 258]] * 48)
+    assert sum(count for _, count in asked) == 48
+    assert max(count for _, count in asked) > 1
+    assert len({id(task) for task, _ in asked}) == 1
+
+
 def test_an_episode_goes_on_after_its_worker_was_killed(pool: Processes) -> None:
     task, said = Count(), ["1", "2", "3"]
     for past in range(3):
@@ -308,6 +325,8 @@ def test_names() -> None:
     for name in ("lokal", "processes:x", "local:3"):
         with pytest.raises(SettingError, match="Valid: local, processes, ray"):
             executor_of(name)
+    with pytest.raises(SettingError, match="executor=3 is no Executor"):
+        executor_of(3)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="workers=-1"):
         Processes(-1)
 
