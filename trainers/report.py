@@ -58,11 +58,15 @@ def draw_runs(folders: Sequence[Path], out: Path, title: str = _HELD_OUT) -> Non
 
 
 def smooth(values: Floats, window: int = 5) -> Floats:
-    """Return the mean of each value and up to ``window - 1`` before it."""
-    sums = np.cumsum(np.insert(values, 0, 0.0))
+    """Return the mean of each value and up to ``window - 1`` before it; NaN where all are NaN."""
+    known = ~np.isnan(values)
     ends = np.arange(1, len(values) + 1)
     starts = np.maximum(ends - window, 0)
-    means: Floats = (sums[ends] - sums[starts]) / (ends - starts)
+    sums, counts = (
+        np.insert(np.cumsum(row), 0, 0.0) for row in (np.where(known, values, 0.0), known)
+    )
+    among = counts[ends] - counts[starts]
+    means: Floats = (sums[ends] - sums[starts]) / np.where(among, among, np.nan)
     return means
 
 
