@@ -227,6 +227,25 @@ def test_two_that_start_at_once(
     assert len(read_rows(Path("r/metrics.jsonl"))) == 2
 
 
+def test_ctrl_c_twice_while_the_curve_is_drawn_waits(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The drawing library is imported there: half an import would break what is drawn next."""
+    drawn: list[str] = []
+
+    def impatient(folder: Path) -> None:
+        if not drawn:
+            drawn.append("begun")
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            drawn.append("done")
+
+    monkeypatch.setattr("trainers.run.draw_curve", impatient)
+    assert main([*ARGV, "--steps", "8", "--run-dir", "r"]) == 130
+    assert drawn == ["begun", "done"]
+    assert "mint-grpo --resume r" in capsys.readouterr().out
+
+
 # -- output --------------------------------------------------------------------------------------
 
 

@@ -144,8 +144,8 @@ class Run:
             state = {"step": step, "sampler": sampler, "training": training}
             write_whole(self.folder / "checkpoints" / "state.json", _pretty(state))
             self._drop_old_checkpoints()
-        self.saved_path = sampler
-        self.draw()
+            self.saved_path = sampler
+            draw_curve(self.folder)  # undisturbed too: a plotting library half imported is broken
 
     def draw(self) -> None:
         """Draw ``curve.svg`` from the files."""
