@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .atomic import write_whole
+from mint_envs.atomic import write_whole
+
 from .jsonl import read_rows
 
 Floats = npt.NDArray[np.float64]

@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any
 
 import mint_envs
+from mint_envs.atomic import write_whole
 
-from .atomic import write_whole
 from .backends import Backend
 from .config import TrainConfig
 from .errors import TrainerError

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ..atomic import write_whole
 from ..errors import SettingError
 
 _ENV = '''\
@@ -143,9 +144,7 @@ def _write(folder: Path, files: dict[Path, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
-            part = path.with_name(f".{path.name}.part")
-            part.write_text(text, encoding="utf-8")
-            part.rename(path)
+            write_whole(path, text)
     except OSError as error:
         raise SettingError(
             f"cannot write in {folder}: {error.strerror}. Name another --dir"
