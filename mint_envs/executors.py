@@ -179,22 +179,23 @@ def play(task: Task[Any], turns: list[Turn]) -> list[Answer]:
     return [_answer(task, turn) for turn in turns]
 
 
-#: Episodes under way in this process, by name and number of responses so far.
+#: Episodes under way in this process, by name and a hash of the responses so far: an environment
+#: that was copied goes on in two ways under one name.
 _running: OrderedDict[tuple[str, int], Episode] = OrderedDict()
 
 
 def _answer(task: Task[Any], turn: Turn) -> Answer:
-    past = len(turn.history)
-    episode = _running.pop((turn.episode, past), None) if past else None
+    past = turn.history
+    episode = _running.pop((turn.episode, hash(past)), None) if past else None
     if episode is None:
         if past and task.nondeterministic:
             return unmeasured("the episode was lost, and cannot be played again: it has chance")
         episode = task.start(turn.problem)
-        for text in turn.history:
+        for text in past:
             episode.respond(text)
     answer = episode.cut(turn.response) if turn.cut else episode.respond(turn.response)
     if not isinstance(answer, Reward):
-        _running[turn.episode, past + 1] = episode
+        _running[turn.episode, hash((*past, turn.response))] = episode
         while len(_running) > _RUNNING:
             _running.popitem(last=False)
     return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import subprocess
@@ -21,6 +22,7 @@ from odd_tasks import Chance, Count, Odd, kill
 
 import mint_envs
 from mint_envs import Reward, Task
+from mint_envs.env import step_many
 from mint_envs.errors import SettingError
 from mint_envs.executors import Local, Lost, Turn, executor_of, piece_size, play_turns, score_batch
 from mint_envs.processes import Processes
@@ -281,6 +283,21 @@ def test_a_new_episode_is_not_taken_for_an_old_one(pool: Processes) -> None:
             act = [*str(number).encode(), envs.envs[0].codec.eos_token_id]  # type: ignore[attr-defined]
             rewards = envs.step([act, act])[1]
         assert rewards.tolist() == [1.0, 1.0]
+
+
+def test_a_copy_of_an_environment_goes_on_by_itself(pool: Processes) -> None:
+    """As a search over turns does it: one episode that goes on in two ways, under one name."""
+    env = mint_envs.TokenEnv(Count())
+    env.reset(seed=3)
+    most = env.problem
+    act = lambda text: [*text.encode(), env.codec.eos_token_id]  # noqa: E731
+    step_many([env], [act("1")], pool)
+    twin = copy.deepcopy(env)
+    for number in range(2, most + 1):
+        (wrong,) = step_many([env], [act("wrong")], pool)
+        (right,) = step_many([twin], [act(str(number))], pool)
+    assert wrong[1] == pytest.approx(1 / most)
+    assert right[1] == 1.0
 
 
 def test_chance_is_not_played_again() -> None:
