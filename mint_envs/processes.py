@@ -13,6 +13,7 @@ import pickle
 import queue
 import signal
 import threading
+import time
 import traceback
 from collections import OrderedDict
 from concurrent.futures import Future
@@ -26,6 +27,7 @@ _TRIES = 3
 _STARTS = 20
 _FIRST_STARTS = 3  # none ever came up: that is no accident
 _START_S = 120.0
+_PAUSE_S = 0.05
 #: Imported once, by the process that workers are forked from: it has one thread, so that is safe.
 _PRELOAD = [f"mint_envs.{room}" for room in ("processes", "math", "code", "tooluse", "chat")]
 
@@ -137,36 +139,51 @@ class Processes:
         while tries < _TRIES and starts < _STARTS:
             if self._closed:
                 raise Lost("the executor was closed")
-            worker = self._workers.get(i) or self._start(i)
             try:
-                return worker.ask(function, name, packed, item, self._deadline_s)
+                return self._worker(i).ask(function, name, packed, item, self._deadline_s)
             except _Late as error:
                 self._drop(i)
                 raise Lost(str(error)) from None
             except _Gone as error:
                 reason = f"a worker was lost: {error}"
-                tries += worker.ready  # one that was killed while it started had not tried
-                starts += not worker.ready
-                self._drop(i)
+                had_come_up = self._drop(i)
+                tries += had_come_up  # one that was killed while it started had not tried
+                starts += not had_come_up
                 if starts >= _FIRST_STARTS and not self._came_up:
                     raise SettingError(_CANNOT_START % error) from None
-            finally:
-                self._came_up |= worker.ready
+                time.sleep(_PAUSE_S * starts)  # what is out of room has some again
         raise Lost(reason)
+
+    def _worker(self, i: int) -> _Worker:
+        """Return the worker of a thread, which is up.
+
+        Raises:
+            _Gone: it was lost while it started.
+            _Late: it did not come up in time.
+        """
+        worker = self._workers.get(i) or self._start(i)
+        worker.come_up()
+        self._came_up = True
+        return worker
 
     def _start(self, i: int) -> _Worker:
         try:
             worker = self._workers[i] = _Worker()
-        except ChildProcessError as error:  # its server is another's child
+        except ChildProcessError as error:  # the process that forks workers is another's child
             raise SettingError(_FORKED) from error
+        except (OSError, EOFError) as error:  # it was killed too, or no process is to be had
+            raise _Gone(_said(error)) from None
         if self._closed:
             worker.stop()
         return worker
 
-    def _drop(self, i: int) -> None:
+    def _drop(self, i: int) -> bool:
+        """End the worker of a thread; return whether it had come up."""
         self.replaced += 1
-        if worker := self._workers.pop(i, None):
+        worker = self._workers.pop(i, None)
+        if worker is not None:
             worker.stop()
+        return worker is not None and worker.ready
 
 
 class _Worker:
@@ -182,6 +199,12 @@ class _Worker:
         self.pid = self._process.pid or 0
         self.ready = False
 
+    def come_up(self) -> None:
+        """Wait until it is ready for work; raises as ``ask`` does."""
+        if not self.ready:
+            self._exchange(None, _START_S)
+            self.ready = True
+
     def ask(
         self, function: Work, name: str, packed: bytes, item: Any, deadline_s: float | None
     ) -> Any:
@@ -191,9 +214,6 @@ class _Worker:
             _Gone: the worker was lost.
             _Late: it did not answer in time.
         """
-        if not self.ready:
-            self._exchange(None, _START_S)
-            self.ready = True
         work = pickle.dumps((function, item))
         kind, found = self._exchange((name, None, work), deadline_s)
         if kind == "unknown task":
@@ -210,13 +230,17 @@ class _Worker:
                 raise _Late(f"a worker did not answer within {deadline_s:g} s")
             return self._pipe.recv()
         except (OSError, EOFError) as error:
-            raise _Gone(f"{type(error).__name__} {error}".strip()) from None
+            raise _Gone(_said(error)) from None
 
     def stop(self) -> None:
         self._process.kill()
         self._process.join(5)
         with contextlib.suppress(OSError):
             self._pipe.close()
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__} {error}".strip()
 
 
 class _Gone(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -80,6 +81,23 @@ def test_killed_workers_lose_nothing(pool: Processes) -> None:
         killer.join()
     assert [reward.score for reward in rewards] == [0.0] * 100
     assert pool.replaced > before
+
+
+def test_the_process_that_starts_workers_is_killed_with_them() -> None:
+    """As by a kernel that is out of memory: both are started again."""
+    pool = Processes(2)
+    try:
+        for _ in range(3):
+            assert [one.score for one in score_batch(Odd(), [(1, "1")] * 4, pool)] == [1.0] * 4
+            status = Path(f"/proc/{pool.pids[0]}/stat").read_text()
+            server = int(status.rpartition(")")[2].split()[1])  # its parent
+            assert server != os.getpid()
+            os.kill(server, signal.SIGKILL)
+            kill(pool, 0)
+            kill(pool, 1)
+        assert [one.score for one in score_batch(Odd(), [(1, "1")] * 4, pool)] == [1.0] * 4
+    finally:
+        pool.close()
 
 
 def test_what_kills_each_worker_is_unmeasured_and_takes_no_other_with_it(pool: Processes) -> None:
