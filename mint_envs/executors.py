@@ -101,7 +101,8 @@ def score_batch(
             ``"ray"`` (or ``"ray:ADDRESS"``); or an ``Executor``.
 
     Raises:
-        SettingError: there is no such executor, or the task cannot be sent to another process.
+        SettingError: there is no such executor, the task cannot be sent to another process or
+            loaded there, or no process can be started (a script without its ``__main__`` guard).
     """
     where = executor_of(executor)
     if isinstance(where, Local):
@@ -112,7 +113,14 @@ def score_batch(
 def play_turns(
     task: Task[Any], turns: Sequence[Turn], executor: str | Executor | None = None
 ) -> list[Answer]:
-    """Return what each episode says to its response: the next text or messages, or the reward."""
+    """Return what each episode says to its response: the next text or messages, or the reward.
+
+    Answers keep the order of ``turns``. What was lost, with every worker that tried it, is an
+    unmeasured reward.
+
+    Raises:
+        SettingError: as ``score_batch``.
+    """
     where = executor_of(executor)
     return [measured(one) for one in run(where, play, task, turns)]
 
