@@ -25,9 +25,10 @@ from trainers.config import TrainConfig
 from trainers.errors import TrainerError
 from trainers.evaluation import environments, evaluate
 from trainers.grpo import train
+from trainers.jsonl import read_rows
 from trainers.log import Log
 from trainers.rollout import EnvPool, collect
-from trainers.run import Run, read_rows
+from trainers.run import Run
 
 
 class EvenDigit(Task[int]):

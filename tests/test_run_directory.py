@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ import pytest
 from trainers.__main__ import main
 from trainers.backends import UpdateResult
 from trainers.backends.bandit import BanditBackend
-from trainers.run import read_rows, read_state
+from trainers.jsonl import cut_rows, read_rows
+from trainers.run import read_state
 
 ARGV = [
     "mint/Math-v0", "--digits", "1", "--backend", "bandit", "--batch", "4", "--group", "4",
@@ -86,6 +88,30 @@ def test_what_a_kill_leaves_of_a_later_checkpoint_is_taken_back(folder: Path) ->
     names = sorted(path.name for path in (folder / "checkpoints").iterdir())
     assert names == ["state.json", "step-000004", "step-000006"]
     assert_same_run(whole(), folder)
+
+
+def test_a_last_line_without_its_end_is_kept_and_ended(folder: Path) -> None:
+    path = folder / "metrics.jsonl"
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    assert main(["--resume", "r", "--steps", "6"]) == 0
+    assert_same_run(whole(), folder)
+
+
+def test_a_long_runs_episodes_are_not_read_into_memory_to_resume(tmp_path: Path) -> None:
+    path = tmp_path / "rollouts.jsonl"
+    with path.open("w") as file:
+        for step in range(200):
+            file.write(json.dumps({"step": step, "tokens": [1] * 20_000}) + "\n")
+    size = path.stat().st_size
+    tracemalloc.start()
+    try:
+        cut_rows(path, lambda row: row["step"] < 150)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < size / 10
+    assert path.stat().st_size < size
+    assert [row["step"] for row in read_rows(path)] == list(range(150))
 
 
 def test_new_settings_of_a_resumed_run_hold_for_the_next(folder: Path) -> None:

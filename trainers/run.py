@@ -26,6 +26,7 @@ import threading
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from .backends import Backend
 from .config import TrainConfig
 from .errors import TrainerError
 from .evaluation import split_settings
-from .jsonl import append_rows, read_rows
+from .jsonl import append_rows, cut_rows
 from .log import Log
 from .report import draw_curve
 from .rollout import Episode
@@ -170,9 +171,7 @@ class Run:
         for name in ("metrics.jsonl", "rollouts.jsonl", "eval.jsonl"):
             path = self.folder / name
             if path.exists():
-                # Before the first checkpoint, the evaluation at step 0 will be made again too.
-                kept = [row for row in read_rows(path) if done and _step_of(row, path) <= done]
-                write_whole(path, "".join(json.dumps(row) + "\n" for row in kept))
+                cut_rows(path, partial(_stays, path, done))
         checkpoints = self.folder / "checkpoints"
         later = [f for f in checkpoints.glob("step-*") if f.name > f"step-{done:06d}"]
         _remove([*later, *checkpoints.glob(".step-*")])  # the latter: killed while saving
@@ -272,6 +271,11 @@ def _own(folder: Path, saved: str) -> str:
     """Return a checkpoint's path in ``folder``, which may have been moved or copied since."""
     here = folder / "checkpoints" / Path(saved).name
     return str(here) if "://" not in saved and here.is_dir() else saved
+
+
+def _stays(path: Path, done: int, row: Mapping[str, Any]) -> bool:
+    """Before the first checkpoint, the evaluation at step 0 will be made again too."""
+    return done > 0 and _step_of(row, path) <= done
 
 
 def _step_of(row: Mapping[str, Any], path: Path) -> int:
