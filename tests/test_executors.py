@@ -325,6 +325,17 @@ def test_chance_is_not_played_again() -> None:
     assert answer.score is None
 
 
+def test_episodes_with_chance_in_them_go_on_where_they_began(pool: Processes) -> None:
+    """The worker that has the next turn is seldom the one that had the last."""
+    envs = gym.make_vec("tests/Chance-v0", num_envs=8, executor=pool)
+    _, infos = envs.reset(seed=[5] * 8)
+    problem = envs.envs[0].problem  # type: ignore[attr-defined]
+    for number in range(1, problem + 1):
+        _, rewards, *_, infos = envs.step([[*str(number).encode(), 258]] * 8)
+    assert infos["scored"].all()
+    assert rewards.tolist() == [1.0] * 8
+
+
 class OneOfOurOwn:
     """An executor of one's own: the Protocol is all that is asked for."""
 
@@ -371,3 +382,4 @@ def test_pieces() -> None:
 
 
 mint_envs.register("tests/Count-v0", Count)
+mint_envs.register("tests/Chance-v0", Chance)
