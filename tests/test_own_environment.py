@@ -199,6 +199,16 @@ def test_a_default_that_is_no_json_value_is_listed_as_json() -> None:
     assert row["default"] == repr(Path)
 
 
+@pytest.mark.parametrize(
+    ("command", "setting"), [("play", "id=3"), ("check", "id=3"), ("check", "problems=3")]
+)
+def test_a_setting_that_has_the_name_of_an_argument_is_told(command: str, setting: str) -> None:
+    done = run(command, "mint/Math-v0", "--set", setting)
+    assert done.exit_code == 2
+    assert done.output.startswith("mint-envs: ")
+    assert setting.partition("=")[0] in done.output
+
+
 def test_play_with_responses_given() -> None:
     done = run("play", "mint/Math-v0", "--seed", "0", "--response", "148")
     assert done.exit_code == 0
