@@ -179,7 +179,7 @@ def test_closing_ends_the_threads_of_work_that_waited() -> None:
 def script(tmp_path: Path, text: str) -> str:
     """Run a script of a user's own; return what it printed."""
     (tmp_path / "own.py").write_text(text)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), "tests"])}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, str(tmp_path / "own.py")],
         capture_output=True, text=True, timeout=240, env=env,
