@@ -242,7 +242,8 @@ def step_many(
     that runs programs uses every core.
 
     Args:
-        executor: where the responses are scored, as for ``mint_envs.score_batch``.
+        executor: where the responses are scored, as for ``mint_envs.score_batch``. Episodes of
+            several turns with chance in them (``nondeterministic``) go on here.
 
     Raises:
         ResetNeeded, ValueError: as ``TokenEnv.step``; then no environment has moved.
@@ -266,7 +267,8 @@ def _answers(
     task = group[0][0].task
     if task.single_turn:
         return score_batch(task, [(env._problem, act.text) for env, act in group], executor)
-    if not isinstance(executor_of(executor), Local):
+    # An episode with chance in it cannot be played anew by whichever worker has the next turn.
+    if not (task.nondeterministic or isinstance(executor_of(executor), Local)):
         return play_turns(task, [env._turn(act) for env, act in group], executor)
     return [env._respond(act) for env, act in group]
 

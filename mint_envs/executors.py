@@ -12,6 +12,7 @@ without a line of its own; it must only be picklable, as any task of plain setti
 from __future__ import annotations
 
 import atexit
+import os
 import pickle
 import threading
 import uuid
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from .core import Episode, Message, Reward, Task
-from .errors import MintEnvsError, SettingError, did_you_mean
+from .errors import MintEnvsError, SettingError, did_you_mean, require
 
 Item = TypeVar("Item")
 Answer = str | Sequence[Message] | Reward
@@ -100,7 +101,8 @@ def score_batch(
             ``"ray"`` (or ``"ray:ADDRESS"``); or an ``Executor``.
 
     Raises:
-        SettingError: there is no such executor, or the task cannot be sent to another process.
+        SettingError: there is no such executor, the task cannot be sent to another process or
+            loaded there, or no process can be started (a script without its ``__main__`` guard).
     """
     where = executor_of(executor)
     if isinstance(where, Local):
@@ -111,7 +113,14 @@ def score_batch(
 def play_turns(
     task: Task[Any], turns: Sequence[Turn], executor: str | Executor | None = None
 ) -> list[Answer]:
-    """Return what each episode says to its response: the next text or messages, or the reward."""
+    """Return what each episode says to its response: the next text or messages, or the reward.
+
+    Answers keep the order of ``turns``. What was lost, with every worker that tried it, is an
+    unmeasured reward.
+
+    Raises:
+        SettingError: as ``score_batch``.
+    """
     where = executor_of(executor)
     return [measured(one) for one in run(where, play, task, turns)]
 
@@ -178,22 +187,23 @@ def play(task: Task[Any], turns: list[Turn]) -> list[Answer]:
     return [_answer(task, turn) for turn in turns]
 
 
-#: Episodes under way in this process, by name and number of responses so far.
+#: Episodes under way in this process, by name and a hash of the responses so far: an environment
+#: that was copied goes on in two ways under one name.
 _running: OrderedDict[tuple[str, int], Episode] = OrderedDict()
 
 
 def _answer(task: Task[Any], turn: Turn) -> Answer:
-    past = len(turn.history)
-    episode = _running.pop((turn.episode, past), None) if past else None
+    past = turn.history
+    episode = _running.pop((turn.episode, hash(past)), None) if past else None
     if episode is None:
         if past and task.nondeterministic:
             return unmeasured("the episode was lost, and cannot be played again: it has chance")
         episode = task.start(turn.problem)
-        for text in turn.history:
+        for text in past:
             episode.respond(text)
     answer = episode.cut(turn.response) if turn.cut else episode.respond(turn.response)
     if not isinstance(answer, Reward):
-        _running[turn.episode, past + 1] = episode
+        _running[turn.episode, hash((*past, turn.response))] = episode
         while len(_running) > _RUNNING:
             _running.popitem(last=False)
     return answer
@@ -256,9 +266,10 @@ def executor_of(executor: str | Executor | None) -> Executor:
     """Return the executor that a setting names; one of each name is kept for the process.
 
     Raises:
-        SettingError: there is no such executor, or its package is missing.
+        SettingError: it is no executor, there is none of that name, or its package is missing.
     """
     if not (executor is None or isinstance(executor, str)):
+        require(hasattr(executor, "submit"), f"executor={executor!r} is no Executor, and no name")
         return executor
     name = executor or "local"
     with _lock:
@@ -292,6 +303,20 @@ def make_executor(name: str, deadline_s: float | None = None) -> Executor:
         f"executor={name!r}. {did_you_mean(kind, ['local', 'processes', 'ray'])} "
         "'processes:4' says how many, 'ray:ADDRESS' which cluster."
     )
+
+
+def _forget_shared() -> None:
+    """In a copy of the process made by fork: what is kept belongs to the process that was copied.
+
+    The copy has none of its threads, and the lock may be held by one of them.
+    """
+    global _lock
+    _shared.clear()
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_shared)
 
 
 @atexit.register

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import pickle
 import queue
 import signal
 import threading
+import time
 import traceback
 from collections import OrderedDict
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from typing import Any
 
 from .core import Task
@@ -23,9 +25,25 @@ from .executors import Lost, TaskTable, Work, remembered
 
 _TRIES = 3
 _STARTS = 20
+_FIRST_STARTS = 3  # none ever came up: that is no accident
 _START_S = 120.0
+_PAUSE_S = 0.05
 #: Imported once, by the process that workers are forked from: it has one thread, so that is safe.
 _PRELOAD = [f"mint_envs.{room}" for room in ("processes", "math", "code", "tooluse", "chat")]
+
+_CANNOT_START = (
+    "no worker comes up (%s; what it said is above). In a script of your own, begin the work under "
+    'if __name__ == "__main__": since each worker imports the script'
+)
+_CANNOT_LOAD = (
+    "a worker cannot load the task: %s. Define its class in a module that a new Python process can "
+    "import: an installed one, or a file beside the script, not a notebook"
+)
+
+_FORKED = (
+    "a process that was forked after executor='processes' was first used can start no workers: use "
+    "executor='local' in it, or start it by spawn or forkserver"
+)
 
 _Asked = tuple[Future[Any], Work, str, bytes, Any]
 
@@ -49,6 +67,8 @@ class Processes:
         self.slots = workers or cpu_count()
         self.replaced = 0  # workers that were lost so far
         self._deadline_s = deadline_s
+        self._process = os.getpid()
+        self._came_up = False  # a worker, ever
         self._tasks = TaskTable(pickle.dumps)
         self._asked: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._closed = False
@@ -66,18 +86,25 @@ class Processes:
         return [worker.pid for worker in list(self._workers.values())]
 
     def submit(self, function: Work, task: Task[Any] | None, item: Any) -> Future[Any]:
-        if self._closed:
-            raise SettingError("this executor is closed: make another")
+        require(not self._closed, "this executor is closed: make another")
+        require(
+            self._process == os.getpid(),
+            "this executor was made before the process was forked, and its threads are not in the "
+            "copy: make another here",
+        )
         future: Future[Any] = Future()
         name, packed = self._tasks.get(task)
         self._asked.put((future, function, name, packed, item))
+        if self._closed:  # by another thread, since we looked
+            self._give_up_waiting()
         return future
 
     def close(self) -> None:
         """End the workers, in the middle of their work if they have any."""
+        if self._process != os.getpid():
+            return  # a copy by fork: the workers are another's
         self._closed = True
-        for _ in self._threads:
-            self._asked.put(None)
+        self._give_up_waiting()
         for worker in list(self._workers.values()):
             worker.stop()
 
@@ -94,44 +121,69 @@ class Processes:
             else:
                 future.set_result(result)
             del asked, future
+        self._asked.put(None)  # for the next thread
         if worker := self._workers.pop(i, None):
             worker.stop()
-        self._cancel_waiting()
 
-    def _cancel_waiting(self) -> None:
-        with contextlib.suppress(queue.Empty, InvalidStateError):
+    def _give_up_waiting(self) -> None:
+        """Answer for what nobody will do now, and leave the mark at which the threads end."""
+        with contextlib.suppress(queue.Empty):
             while True:
-                if (asked := self._asked.get_nowait()) is not None:
-                    asked[0].cancel()
+                asked = self._asked.get_nowait()
+                if asked is not None and asked[0].set_running_or_notify_cancel():
+                    asked[0].set_exception(Lost("the executor was closed"))
+        self._asked.put(None)
 
     def _done(self, i: int, function: Work, name: str, packed: bytes, item: Any) -> Any:
         reason, tries, starts = "", 0, 0
         while tries < _TRIES and starts < _STARTS:
             if self._closed:
                 raise Lost("the executor was closed")
-            worker = self._workers.get(i) or self._start(i)
             try:
-                return worker.ask(function, name, packed, item, self._deadline_s)
+                return self._worker(i).ask(function, name, packed, item, self._deadline_s)
             except _Late as error:
                 self._drop(i)
                 raise Lost(str(error)) from None
             except _Gone as error:
                 reason = f"a worker was lost: {error}"
-                tries += worker.ready  # one that was killed while it started had not tried
-                starts += not worker.ready
-                self._drop(i)
+                had_come_up = self._drop(i)
+                tries += had_come_up  # one that was killed while it started had not tried
+                starts += not had_come_up
+                if starts >= _FIRST_STARTS and not self._came_up:
+                    raise SettingError(_CANNOT_START % error) from None
+                time.sleep(_PAUSE_S * starts)  # what is out of room has some again
         raise Lost(reason)
 
+    def _worker(self, i: int) -> _Worker:
+        """Return the worker of a thread, which is up.
+
+        Raises:
+            _Gone: it was lost while it started.
+            _Late: it did not come up in time.
+        """
+        worker = self._workers.get(i) or self._start(i)
+        worker.come_up()
+        self._came_up = True
+        return worker
+
     def _start(self, i: int) -> _Worker:
-        worker = self._workers[i] = _Worker()
+        try:
+            worker = self._workers[i] = _Worker()
+        except ChildProcessError as error:  # the process that forks workers is another's child
+            raise SettingError(_FORKED) from error
+        except (OSError, EOFError) as error:  # it was killed too, or no process is to be had
+            raise _Gone(_said(error)) from None
         if self._closed:
             worker.stop()
         return worker
 
-    def _drop(self, i: int) -> None:
+    def _drop(self, i: int) -> bool:
+        """End the worker of a thread; return whether it had come up."""
         self.replaced += 1
-        if worker := self._workers.pop(i, None):
+        worker = self._workers.pop(i, None)
+        if worker is not None:
             worker.stop()
+        return worker is not None and worker.ready
 
 
 class _Worker:
@@ -147,6 +199,12 @@ class _Worker:
         self.pid = self._process.pid or 0
         self.ready = False
 
+    def come_up(self) -> None:
+        """Wait until it is ready for work; raises as ``ask`` does."""
+        if not self.ready:
+            self._exchange(None, _START_S)
+            self.ready = True
+
     def ask(
         self, function: Work, name: str, packed: bytes, item: Any, deadline_s: float | None
     ) -> Any:
@@ -156,9 +214,6 @@ class _Worker:
             _Gone: the worker was lost.
             _Late: it did not answer in time.
         """
-        if not self.ready:
-            self._exchange(None, _START_S)
-            self.ready = True
         work = pickle.dumps((function, item))
         kind, found = self._exchange((name, None, work), deadline_s)
         if kind == "unknown task":
@@ -175,13 +230,17 @@ class _Worker:
                 raise _Late(f"a worker did not answer within {deadline_s:g} s")
             return self._pipe.recv()
         except (OSError, EOFError) as error:
-            raise _Gone(f"{type(error).__name__} {error}".strip()) from None
+            raise _Gone(_said(error)) from None
 
     def stop(self) -> None:
         self._process.kill()
         self._process.join(5)
         with contextlib.suppress(OSError):
             self._pipe.close()
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__} {error}".strip()
 
 
 class _Gone(Exception):
@@ -210,12 +269,19 @@ def _answer(tasks: OrderedDict[str, Any], name: str, packed: bytes | None, work:
     if packed is None and name not in tasks:
         return pickle.dumps(("unknown task", None))
     try:
-        task = remembered(tasks, name, lambda: pickle.loads(packed or b""))
+        task = remembered(tasks, name, lambda: _loaded(packed or b""))
         function, item = pickle.loads(work)
         return pickle.dumps(("value", function(task, item)))
     except Exception as error:
         error.add_note(traceback.format_exc())
         return _packed_error(error)
+
+
+def _loaded(packed: bytes) -> Any:
+    try:
+        return pickle.loads(packed)
+    except (ImportError, AttributeError) as error:
+        raise SettingError(_CANNOT_LOAD % error) from error
 
 
 def _packed_error(error: Exception) -> bytes:

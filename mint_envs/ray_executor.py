@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from .core import Task
-from .errors import SettingError
+from .errors import SettingError, require
 from .executors import Lost, TaskTable, Work, remembered
 
 _TRIES = 4
@@ -39,20 +39,21 @@ class RayExecutor:
             import ray
         except ImportError as error:
             raise SettingError("executor='ray' needs: pip install 'mint-envs[ray]'") from error
-        self._ray = ray
-        self._started = not ray.is_initialized()
-        if self._started:
-            self._connect(address)
+        self._ray, self._address = ray, address
+        self._started = self._closed = False
+        self._cluster: Any = None
         self._cpus = cpus
         self._run = ray.remote(_work).options(num_cpus=cpus, max_retries=_TRIES - 1)
-        self._tasks = TaskTable(ray.put)
+        self._join()
 
     @property
     def slots(self) -> int:
         """How many pieces run at once on the CPUs that the cluster has now."""
+        self._join()
         return max(1, int(self._ray.cluster_resources().get("CPU", 1) / self._cpus))
 
     def submit(self, function: Work, task: Task[Any] | None, item: Any) -> Future[Any]:
+        self._join()
         name, reference = self._tasks.get(task)
         # In a list: Ray then sends the reference, and a worker gets the task once and keeps it.
         asked = self._run.remote(function, name, [reference], item)
@@ -63,18 +64,33 @@ class RayExecutor:
 
     def close(self) -> None:
         """Leave the cluster, if this joined it."""
+        self._closed = True
         if self._started and self._ray.is_initialized():
             self._ray.shutdown()
 
-    def _connect(self, address: str | None) -> None:
+    def _join(self) -> None:
+        """Join the cluster, if that is to be done: a program may leave it and call ray.init again.
+
+        What was put into an earlier one is not in this one, so tasks are put anew.
+        """
+        require(not self._closed, "this executor is closed: make another")
+        if not self._ray.is_initialized():
+            self._connect()
+        context = self._ray.get_runtime_context()
+        cluster = context.get_node_id(), context.get_job_id()
+        if cluster != self._cluster:
+            self._cluster, self._tasks = cluster, TaskTable(self._ray.put)
+
+    def _connect(self) -> None:
+        self._started = True
         try:
             self._ray.init(
-                address=address, log_to_driver=False, logging_level="warning",
-                include_dashboard=False if address is None else None,
+                address=self._address, log_to_driver=False, logging_level="warning",
+                include_dashboard=False if self._address is None else None,
             )  # fmt: skip
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise SettingError(
-                f"executor='ray': no cluster at {address or 'this machine'}: {error}"
+                f"executor='ray': no cluster at {self._address or 'this machine'}: {error}"
             ) from error
 
     def _settle(self, found: Future[Any], done: Future[Any]) -> None:

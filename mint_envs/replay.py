@@ -147,7 +147,8 @@ class _Tasks:
         Raises:
             SettingError: it names none, or one that cannot be made.
         """
-        full = {**self._origin, **{k: v for k, v in row.items() if k in _ORIGIN and v}}
+        own = {k: v for k, v in row.items() if k in _ORIGIN and v}
+        full = own if row.get("env") else {**self._origin, **own}
         key = json.dumps(full, sort_keys=True, default=str)
         if key not in self._made:
             try:

@@ -47,6 +47,10 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         tokenizer, render_mode: as for ``TokenEnv``.
         executor: where responses are scored: ``None`` or ``"local"``, ``"processes"``,
             ``"ray"``, or an ``Executor``. Rewards are the same.
+
+    Raises:
+        SettingError: ``num_envs`` is below 1, or there is no such executor.
+        TokenizerError: the tokenizer cannot be loaded.
     """
 
     metadata = {
@@ -68,6 +72,8 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         self._executor = executor_of(executor)
         self.num_envs = num_envs
         self.envs = [TokenEnv(task, codec, render_mode) for _ in range(num_envs)]
+        for env in self.envs:  # one task, though each was fitted: so they are scored together
+            env.task = self.envs[0].task
         self.render_mode = render_mode
         self.single_observation_space = self.envs[0].observation_space
         self.single_action_space = self.envs[0].action_space
@@ -87,6 +93,14 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
             options: ``"reset_mask"``, a boolean array, resets only those environments (the
                 observations of the others are empty); ``"index"`` is a problem number, or one
                 for each environment.
+
+        Returns:
+            A tuple of ``num_envs`` flat int64 arrays, and infos whose arrays have the shape
+            (num_envs,); ``infos["_" + key]`` says who has a value.
+
+        Raises:
+            SettingError: an unknown option, or not one value for each environment.
+            IndexOutOfRange: the data set has no such problem. Environments before it are reset.
         """
         options = dict(options or {})
         mask = self._mask(options.pop("reset_mask", None))
@@ -104,6 +118,13 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
 
     def step(self, actions: Sequence[Any]) -> tuple[Batch, Floats, Bools, Bools, dict[str, Any]]:
         """Step every environment.
+
+        Args:
+            actions: ``num_envs`` sequences of token ids.
+
+        Returns:
+            observations, a tuple of ``num_envs`` flat int64 arrays (the new tokens alone);
+            rewards in [0, 1], terminated and truncated, each of the shape (num_envs,); infos.
 
         Raises:
             ResetNeeded: an environment's episode is over; reset it first.

@@ -139,6 +139,7 @@ def test_other_names_of_the_documents() -> None:
         (["mint/Math-v0", "--backend", "mint"], ["MINT_API_KEY"]),
         (["mint/Math-v0", "--preset", "best"], ["--preset", "best"]),
         (["mint/Math-v0", "--env-settings", "{bad"], ["env_settings"]),
+        (["mint/Math-v0", "--env-settings", '{"executor": "local"}'], ["no setting 'executor'"]),
         (["mint/Math-v0", "--run-dir", ""], ["--run-dir"]),
         (["mint/Math-v0", "--temperature", "1e-30"], ["--temperature", "0.01"]),
         (["mint/Math-v0", "--batch", "9" * 30], ["--batch", "less than"]),

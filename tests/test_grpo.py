@@ -23,10 +23,12 @@ from trainers.backends import SamplingParams, UpdateResult
 from trainers.backends.bandit import BanditBackend
 from trainers.config import TrainConfig
 from trainers.errors import TrainerError
+from trainers.evaluation import environments, evaluate
 from trainers.grpo import train
+from trainers.jsonl import read_rows
 from trainers.log import Log
 from trainers.rollout import EnvPool, collect
-from trainers.run import Run, read_rows
+from trainers.run import Run
 
 
 class EvenDigit(Task[int]):
@@ -47,6 +49,13 @@ class Unmeasurable(EvenDigit):
 
     def score(self, problem: int, response: str) -> Reward:
         return Reward(None) if problem % 2 else super().score(problem, response)
+
+
+class Down(EvenDigit):
+    """Nothing can be measured, as when a sandbox or a judge is down."""
+
+    def score(self, problem: int, response: str) -> Reward:
+        return Reward(None)
 
 
 class TwoTurns(Task[int]):
@@ -76,6 +85,7 @@ class _Sum(Episode):
 mint_envs.register("test/EvenDigit-v0", EvenDigit)
 mint_envs.register("test/Unmeasurable-v0", Unmeasurable)
 mint_envs.register("test/TwoTurns-v0", TwoTurns)
+mint_envs.register("test/Down-v0", Down)
 
 
 def config(**changes: Any) -> TrainConfig:
@@ -164,6 +174,34 @@ def test_unmeasured_episodes_are_left_out_and_counted(tmp_path: Path) -> None:
     assert np.mean([m["accuracy"] for m in rows(tmp_path)[-5:]]) > 0.9
     learned = {bytes(state[:2]) for state in backend._table if len(state) >= 2}
     assert learned <= {b"0?", b"2?"}
+
+
+def test_a_run_without_any_verdict_reports_no_reward_of_zero(tmp_path: Path) -> None:
+    settings = config(env="test/Down-v0", steps=3, eval_every=1, eval_samples=2)
+    text = run(tmp_path, settings)
+    assert all("reward" not in row and row["unmeasured"] == 1.0 for row in rows(tmp_path))
+    evals = rows(tmp_path, "eval.jsonl")
+    assert evals == [{"step": step, "eval/unmeasured": 1.0} for step in range(4)]
+    assert "Step 1: nothing measured, datums=0, reward=nan" in text
+    assert "accuracy=" not in text
+    assert "nothing measured for 3 steps" in text
+    assert (tmp_path / "curve.svg").exists()
+
+
+def test_an_evaluation_is_over_what_was_measured(tmp_path: Path) -> None:
+    """A table that always says 2 is right on all measured twos, and wrong on all other evens."""
+    backend = BanditBackend(alphabet="2")
+    settings = config(env="test/Unmeasurable-v0", eval_every=1, eval_samples=3, max_tokens=1)
+    with environments(settings, backend) as (_, held_out):
+        found = evaluate(settings, backend, held_out)
+        assert held_out is not None
+        problems = [env.unwrapped.problem for env in held_out._envs]  # type: ignore[attr-defined]
+    even = [problem for problem in problems if problem % 2 == 0]
+    assert 0 < len(even) < len(problems)
+    assert found["eval/accuracy"] == pytest.approx(even.count(2) / len(even))
+    assert found["eval/unmeasured"] == pytest.approx(1 - len(even) / len(problems))
+    assert found["eval/pass_at_3"] <= even.count(2) / len(even)  # at times it says nothing
+    assert found["eval/pass_at_3"] > even.count(2) / len(problems)
 
 
 def test_a_group_is_one_problem_and_equal_contexts_are_one_request() -> None:

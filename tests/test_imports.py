@@ -26,6 +26,7 @@ CORE = {"core", "errors"}
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "core": {"errors"},
+    "atomic": set(),
     "hub": set(),
     "datasets": {*CORE, "hub"},
     "spaces": set(),

@@ -88,6 +88,17 @@ def score_five(task: TextTask) -> Any:
     return task.score(5, task.task.examples(task.task.problem(5)).__iter__().__next__()).score
 
 
+def test_an_id_is_looked_for_as_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the working folder and by the name of a file, as commands do."""
+    text = 'import mint_envs, toys\nmint_envs.register("own/Sum-v0", toys.Adder)\n'
+    (tmp_path / "own_sum.py").write_text(text)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    task = TextTask(f"{tmp_path}/own_sum.py:own/Sum-v0").task
+    assert isinstance(task, toys.Adder)
+    with pytest.raises(SettingError, match="there is no module nowhere"):
+        TextTask("nowhere:own/Sum-v0")
+
+
 def test_a_text_task_works_in_another_process_and_in_threads() -> None:
     task = TextTask("mint/Math-v0", digits=1)
     assert pickle.loads(pickle.dumps(task)).task is task.task

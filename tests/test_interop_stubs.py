@@ -18,6 +18,7 @@ import stubs
 import toys
 
 import mint_envs
+from mint_envs import Episode, Reward
 from mint_envs.errors import SettingError, Unmeasured
 from mint_envs.interop import nemo_gym, openrlhf, verl
 from mint_envs.interop.shapes import TextTask
@@ -99,6 +100,25 @@ def test_verl_agent_loop_has_no_more_room_than_it_is_given() -> None:
     output = run_verl("stubs/Guess-v0", lambda *_: "7" * 50, room=20)
     assert len(output.response_ids) == len(output.response_mask) == 20
     assert output.reward_score == 0.0
+
+
+class PaysWhatWasDone(toys.GuessNumberChat):
+    """An episode that is cut off keeps what it has earned."""
+
+    def start(self, problem: int) -> Episode:
+        episode = super().start(problem)
+        episode.cut = lambda text: Reward(0.25)  # type: ignore[method-assign]
+        return episode
+
+
+def test_verl_agent_loop_that_ends_in_the_environments_words() -> None:
+    """Room for one turn and a part of the answer to it."""
+    mint_envs.register("stubs/Pays-v0", PaysWhatWasDone)
+    output = run_verl("stubs/Pays-v0", lambda *_: str((NUMBER + 1) % 100), room=8)
+    assert len(output.response_ids) == 8
+    assert output.response_mask.count(1) < 8
+    assert output.reward_score == 0.25
+    assert output.num_turns == 2
 
 
 def test_verl_agent_loop_unmeasured() -> None:

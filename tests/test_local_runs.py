@@ -22,7 +22,7 @@ from trainers.__main__ import main  # noqa: E402
 from trainers.backends import SampleRequest, SamplingParams  # noqa: E402
 from trainers.backends.local import LocalBackend  # noqa: E402
 from trainers.errors import BackendError  # noqa: E402
-from trainers.run import read_rows  # noqa: E402
+from trainers.jsonl import read_rows  # noqa: E402
 
 pytestmark = pytest.mark.local
 

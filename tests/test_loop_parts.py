@@ -16,6 +16,7 @@ from trainers.evaluation import environments, evaluate
 from trainers.grpo import adam_params, problem_seeds, sampling, to_datums, with_kl_penalty
 from trainers.jsonl import read_rows
 from trainers.metrics import step_metrics
+from trainers.report import smooth
 from trainers.rollout import EnvPool, Episode
 
 
@@ -110,6 +111,22 @@ def test_metrics_are_over_measured_episodes() -> None:
         "train_tokens_per_s": 2.0, "update/loss": 2.0, "datums": 1,
     }  # fmt: skip
     assert {key: metrics[key] for key in wanted} == pytest.approx(wanted)
+
+
+def test_what_was_not_measured_is_no_zero_in_the_metrics() -> None:
+    blind = [episode(0.0, scored=False)] * 2
+    metrics = step_metrics([blind], [], 1, None, 0.0, {})
+    assert metrics["unmeasured"] == 1.0
+    assert not {"reward", "reward_std", "accuracy", "pass_at_group"} & set(metrics)
+    metrics = step_metrics([blind, [episode(1.0), episode(0.0)]], [], 1, None, 0.0, {})
+    assert metrics["pass_at_group"] == 1.0
+
+
+def test_the_curve_leaves_out_what_was_not_measured() -> None:
+    nan = np.nan
+    smoothed = smooth(np.array([nan, 1.0, nan, 0.0]), window=2)
+    assert smoothed == pytest.approx([nan, 1.0, 1.0, 0.0], nan_ok=True)
+    assert smooth(np.array([1.0, 0.0, 1.0])) == pytest.approx([1.0, 0.5, 2 / 3])
 
 
 def test_two_checkpoints_are_kept_and_none_is_made_between(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
+import toys
 from click.testing import CliRunner, Result
 
 import mint_envs
@@ -192,6 +193,27 @@ def test_the_list_names_every_id_and_setting(here: Path) -> None:
     done = run("list", "mint/Maths-v0")
     assert done.exit_code == 2
     assert "mint/Math-v0" in done.output
+
+
+def test_a_default_that_is_no_json_value_is_listed_as_json() -> None:
+    class Judged(toys.Adder):
+        def __init__(self, judge: Any = Path) -> None: ...
+
+    mint_envs.register("test/Judged-v0", Judged)
+    done = run("list", "test/Judged-v0", "--json")
+    gym.registry.pop("test/Judged-v0")
+    (row,) = json.loads(done.output)["test/Judged-v0"]
+    assert row["default"] == repr(Path)
+
+
+@pytest.mark.parametrize(
+    ("command", "setting"), [("play", "id=3"), ("check", "id=3"), ("check", "problems=3")]
+)
+def test_a_setting_that_has_the_name_of_an_argument_is_told(command: str, setting: str) -> None:
+    done = run(command, "mint/Math-v0", "--set", setting)
+    assert done.exit_code == 2
+    assert done.output.startswith("mint-envs: ")
+    assert setting.partition("=")[0] in done.output
 
 
 def test_play_with_responses_given() -> None:

@@ -126,3 +126,16 @@ def test_a_node_that_is_lost_loses_nothing(cluster: Cluster, there: RayExecutor)
     assert [reward.score for reward in found[0]] == [float(i % 2 == 0) for i in range(300)]
     assert isinstance(answers[-1], Reward)
     assert answers[-1].score == 1.0
+
+
+def test_a_cluster_that_is_left_and_joined_again(cluster: Cluster) -> None:
+    """As in a notebook, where Ray is started anew: what was put into it before is not in it."""
+    task, own = Odd(), RayExecutor()
+    assert score_batch(task, [(1, "1")], own)[0].score == 1.0
+    ray.shutdown()
+    ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
+    assert score_batch(task, [(1, "1"), (1, "2")], own)[0].score == 1.0
+    own.close()
+    assert ray.is_initialized()  # it was not this executor that joined
+    with pytest.raises(SettingError, match="closed: make another"):
+        score_batch(task, [(1, "1")], own)

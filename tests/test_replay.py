@@ -118,6 +118,17 @@ def test_another_problem_is_not_taken_for_the_same(tmp_path: Path) -> None:
         assert words in done.output
 
 
+def test_settings_given_are_for_rows_that_name_no_environment(tmp_path: Path) -> None:
+    path = run(tmp_path / "run", "mint/Math-v0")
+    own = rows_of(path)
+    assert own[0]["env_settings"] == {}
+    nameless = [{k: v for k, v in row.items() if not k.startswith("env")} for row in own]
+    done = replayed(write(tmp_path / "both.jsonl", own + nameless), "--env", "mint/Math-v0",
+                    "--set", "digits=3")  # fmt: skip
+    assert f"{len(own)} rewards the same" in done.output
+    assert f"{len(own)} cannot be rebuilt" in done.output
+
+
 def test_unmeasured_rows_are_counted_apart(tmp_path: Path) -> None:
     path = run(tmp_path / "run", "test/Sometimes-v0", "--batch", "10")
     rows = rows_of(path)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ import pytest
 from trainers.__main__ import main
 from trainers.backends import UpdateResult
 from trainers.backends.bandit import BanditBackend
-from trainers.run import read_rows, read_state
+from trainers.jsonl import cut_rows, read_rows
+from trainers.run import read_state
 
 ARGV = [
     "mint/Math-v0", "--digits", "1", "--backend", "bandit", "--batch", "4", "--group", "4",
@@ -86,6 +88,30 @@ def test_what_a_kill_leaves_of_a_later_checkpoint_is_taken_back(folder: Path) ->
     names = sorted(path.name for path in (folder / "checkpoints").iterdir())
     assert names == ["state.json", "step-000004", "step-000006"]
     assert_same_run(whole(), folder)
+
+
+def test_a_last_line_without_its_end_is_kept_and_ended(folder: Path) -> None:
+    path = folder / "metrics.jsonl"
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    assert main(["--resume", "r", "--steps", "6"]) == 0
+    assert_same_run(whole(), folder)
+
+
+def test_a_long_runs_episodes_are_not_read_into_memory_to_resume(tmp_path: Path) -> None:
+    path = tmp_path / "rollouts.jsonl"
+    with path.open("w") as file:
+        for step in range(200):
+            file.write(json.dumps({"step": step, "tokens": [1] * 20_000}) + "\n")
+    size = path.stat().st_size
+    tracemalloc.start()
+    try:
+        cut_rows(path, lambda row: row["step"] < 150)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < size / 10
+    assert path.stat().st_size < size
+    assert [row["step"] for row in read_rows(path)] == list(range(150))
 
 
 def test_new_settings_of_a_resumed_run_hold_for_the_next(folder: Path) -> None:
@@ -180,6 +206,69 @@ def test_ctrl_c_twice_while_saving_waits_and_says_how_to_go_on(
     monkeypatch.setattr(BanditBackend, "save", impatient)
     assert main([*ARGV, "--steps", "8", "--run-dir", "r"]) == 130
     assert read_state(Path("r"))["step"] == 2
+    assert "mint-grpo --resume r" in capsys.readouterr().out
+
+
+def test_two_processes_in_one_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    """The second is refused, and nothing of the first is touched; a kill -9 leaves no lock."""
+    command = [sys.executable, "-m", "trainers", *ARGV, "--steps", "9999", "--run-dir", "r"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
+        try:
+            assert first.stdout is not None
+            while not first.stdout.readline().startswith("Step 3:"):
+                assert first.poll() is None
+            first.send_signal(signal.SIGSTOP)
+            before = {path: path.read_bytes() for path in Path("r").rglob("*.json*")}
+            for argv in (["--resume", "r"], [*ARGV, "--run-dir", "r"]):
+                assert main(argv) == 2
+            assert {path: path.read_bytes() for path in before} == before
+            errors = capsys.readouterr().err.splitlines()
+        finally:
+            first.kill()
+    assert "another process is at work in r" in errors[0]
+    assert "holds a run already" in errors[1]
+    done = read_state(Path("r"))["step"]
+    assert main(["--resume", "r", "--steps", str(done + 2)]) == 0
+    assert [row["step"] for row in read_rows(Path("r/metrics.jsonl"))] == [*range(1, done + 3)]
+
+
+def test_two_that_start_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both have looked before either has begun: the one that comes later is refused."""
+    from trainers import __main__ as module
+
+    claim, codes = module._claim, []
+
+    def slow(command: Any) -> Any:
+        monkeypatch.setattr(module, "_claim", claim)
+        claimed = claim(command)
+        codes.append(main([*ARGV, "--steps", "2", "--run-dir", "r"]))
+        return claimed
+
+    monkeypatch.setattr(module, "_claim", slow)
+    assert main([*ARGV, "--steps", "3", "--run-dir", "r"]) == 2
+    assert codes == [0]
+    assert "holds a run already" in capsys.readouterr().err
+    assert len(read_rows(Path("r/metrics.jsonl"))) == 2
+
+
+def test_ctrl_c_twice_while_the_curve_is_drawn_waits(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The drawing library is imported there: half an import would break what is drawn next."""
+    drawn: list[str] = []
+
+    def impatient(folder: Path) -> None:
+        if not drawn:
+            drawn.append("begun")
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            drawn.append("done")
+
+    monkeypatch.setattr("trainers.run.draw_curve", impatient)
+    assert main([*ARGV, "--steps", "8", "--run-dir", "r"]) == 130
+    assert drawn == ["begun", "done"]
     assert "mint-grpo --resume r" in capsys.readouterr().out
 
 

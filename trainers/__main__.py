@@ -19,7 +19,7 @@ from .evaluation import split_settings
 from .grpo import train
 from .log import Log, open_sinks
 from .rollout import EnvPool
-from .run import Run, claim_folder, read_state
+from .run import LOCK, Run, claim_folder, read_state, sole_use
 
 #: What a service is asked for when no model is named: the default of MinT's documents.
 _SERVICE_MODEL = "Qwen/Qwen3-0.6B"
@@ -49,7 +49,15 @@ def _run(command: Command) -> int:
         print("No MINT_API_KEY: training on this machine, with the local backend.", flush=True)
     _try_environment(config)
     command, made = _claim(command)
-    folder = command.folder
+    with sole_use(command.folder):
+        return _run_alone(command, made)
+
+
+def _run_alone(command: Command, made: Sequence[Path]) -> int:
+    """Train in ``command.folder``, which no other process uses; ``made`` are folders new for it."""
+    config, folder = command.config, command.folder
+    if not command.resume:
+        claim_folder(folder)  # another may have been faster
     try:
         backend = make_backend(command)
         sinks = open_sinks(config.log_to, folder, config.model_dump(mode="json"))
@@ -163,9 +171,6 @@ def _claim(command: Command) -> tuple[Command, list[Path]]:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder = _mkdir(folder, fresh)
-        probe = folder / ".probe"
-        probe.write_text("")
-        probe.unlink()
     except OSError as error:
         raise TrainerError(
             f"cannot write to the run directory {folder}: {error.strerror}. "
@@ -191,6 +196,7 @@ def _unmake(folders: Sequence[Path]) -> None:
     """Take back the empty folders that ``_claim`` made."""
     with suppress(OSError):
         for folder in folders:
+            (folder / LOCK).unlink(missing_ok=True)
             folder.rmdir()
 
 

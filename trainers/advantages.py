@@ -14,11 +14,6 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-#: Baselines, by name.
-ADVANTAGES = ("mean", "std", "rloo", "dr_grpo")
-#: Normalisations by length, by name.
-LENGTH_NORMS = ("none", "token", "sequence", "constant")
-
 
 def no_signal(rewards: Sequence[float]) -> bool:
     """Return whether all rewards of a group are equal: then it teaches nothing.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import mint_envs  # noqa: F401  (registers the ids)
 from mint_envs.errors import MintEnvsError
@@ -13,6 +15,7 @@ from mint_envs.registration import settings_of
 
 from .backends import Backend, SamplingParams
 from .config import TrainConfig
+from .metrics import FULL_MARK
 from .rollout import EnvPool, collect
 
 #: Seeds of evaluations come from a stream of their own.
@@ -47,7 +50,9 @@ def environments(config: TrainConfig, backend: Backend) -> Iterator[tuple[EnvPoo
 def evaluate(config: TrainConfig, backend: Backend, pool: EnvPool | None) -> dict[str, float]:
     """Return ``eval/accuracy`` and ``eval/reward`` of greedy responses, and ``eval/pass_at_k``.
 
-    The problems are the same at every evaluation, and in every run of whatever seed.
+    All are over what was measured, and left out where nothing was; ``eval/unmeasured`` is there
+    if some responses were not. The problems are the same at every evaluation, and in every run
+    of whatever seed.
     """
     assert pool is not None
     state = np.random.SeedSequence(_STREAM).generate_state(config.eval_problems)
@@ -56,26 +61,33 @@ def evaluate(config: TrainConfig, backend: Backend, pool: EnvPool | None) -> dic
     episodes = [
         group[0] for group in collect(pool, backend, seeds, 1, greedy, max_turns=config.max_turns)
     ]
-    measured = [episode for episode in episodes if episode.scored]
-    result = {
-        "eval/accuracy": _mean([episode.reward >= 1.0 - 1e-9 for episode in measured]),
-        "eval/reward": _mean([episode.reward for episode in measured]),
+    rewards = np.array([episode.reward for episode in episodes if episode.scored])
+    found: dict[str, float | None] = {
+        "eval/accuracy": _mean(rewards >= FULL_MARK),
+        "eval/reward": _mean(rewards),
+        "eval/unmeasured": 1.0 - len(rewards) / len(episodes) or None,
     }
     if config.eval_samples > 1:
-        result[f"eval/pass_at_{config.eval_samples}"] = _pass_at(config, backend, pool, seeds)
-    return result
+        found[f"eval/pass_at_{config.eval_samples}"] = _pass_at(config, backend, pool, seeds)
+    return {name: value for name, value in found.items() if value is not None}
 
 
-def _pass_at(config: TrainConfig, backend: Backend, pool: EnvPool, seeds: list[int]) -> float:
-    """Sample k responses for each problem; return the fraction with a full mark among them."""
-    passed = np.zeros(len(seeds), dtype=bool)
+def _pass_at(
+    config: TrainConfig, backend: Backend, pool: EnvPool, seeds: list[int]
+) -> float | None:
+    """Sample k responses for each problem; return the fraction with a full mark among them.
+
+    A problem without one, of which a response was not measured, is left out.
+    """
+    passed, blind = np.zeros((2, len(seeds)), dtype=bool)
     for draw in range(config.eval_samples):
         params = SamplingParams(
             config.max_tokens, config.temperature, pool.stop, pool.stop_tokens, seed=draw + 1
         )
         groups = collect(pool, backend, seeds, 1, params, max_turns=config.max_turns)
-        passed |= [g[0].scored and g[0].reward >= 1.0 - 1e-9 for g in groups]
-    return float(passed.mean())
+        passed |= [episode.scored and episode.reward >= FULL_MARK for (episode,) in groups]
+        blind |= [not episode.scored for (episode,) in groups]
+    return _mean(passed[passed | ~blind])
 
 
 def _has_split(env: str) -> bool:
@@ -85,5 +97,5 @@ def _has_split(env: str) -> bool:
         return False
 
 
-def _mean(values: list[bool] | list[float]) -> float:
-    return float(np.mean(values)) if values else 0.0
+def _mean(values: npt.NDArray[Any]) -> float | None:
+    return float(values.mean()) if len(values) else None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from .errors import TrainerError
 
@@ -27,21 +27,43 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     Raises:
         TrainerError: another line is no JSON object: the file was edited. Names the line.
     """
-    rows: list[dict[str, Any]] = []
-    lines = path.read_bytes().splitlines(keepends=True)
-    for number, line in enumerate(lines, 1):
+    with path.open("rb") as file:
+        return [row for _, row in _rows(file, path)]
+
+
+def cut_rows(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
+    """Cut a file off before the first row that is not ``wanted``, or that was cut off already.
+
+    It is read a line at a time: the episodes of a long run do not fit in memory.
+
+    Raises:
+        TrainerError: as ``read_rows``, for the lines that stay.
+    """
+    with path.open("rb+") as file:
+        end, last = 0, b"\n"
+        for line, row in _rows(file, path):
+            if not wanted(row):
+                break
+            end, last = end + len(line), line
+        file.truncate(end)
+        file.seek(end)
+        file.write(b"" if last.endswith(b"\n") else b"\n")
+
+
+def _rows(file: BinaryIO, path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Yield (line, row)."""
+    for number, line in enumerate(file, 1):
         try:
             row = json.loads(line)
         except ValueError as error:
-            if number == len(lines):
-                break
+            if not file.read(1):
+                return
             raise TrainerError(
                 f"line {number} of {path} is not JSON ({error}): mend it, or delete the line"
             ) from error
         if not isinstance(row, dict):
             raise TrainerError(f"line {number} of {path} is not an object: delete the line")
-        rows.append(row)
-    return rows
+        yield line, row
 
 
 def _plain(value: Any) -> Any:

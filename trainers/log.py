@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -70,14 +71,9 @@ class Log:
 
     def step(self, step: int, metrics: Mapping[str, float]) -> None:
         """Print the line of a step, forward its metrics, and advise if nothing is learned."""
-        first = (
-            f"avg_reward={metrics['reward']:.3f}"
-            if self._reward_line
-            else f"accuracy={metrics['accuracy']:.1%}"
-        )
         self.say(
-            f"Step {step}: {first}, datums={metrics['datums']:.0f}, "
-            f"reward={metrics['reward']:.3f}, {metrics['seconds']:.1f}s"
+            f"Step {step}: {self._first(metrics)}, datums={metrics['datums']:.0f}, "
+            f"reward={metrics.get('reward', math.nan):.3f}, {metrics['seconds']:.1f}s"
         )
         for advice in self._advice.after(metrics):
             self.say(advice)
@@ -85,6 +81,13 @@ class Log:
             self._progress.update(self._task, completed=step, description="training")
         for sink in self._sinks:
             sink(step, metrics)
+
+    def _first(self, metrics: Mapping[str, float]) -> str:
+        if "reward" not in metrics:
+            return "nothing measured"
+        if self._reward_line:
+            return f"avg_reward={metrics['reward']:.3f}"
+        return f"accuracy={metrics['accuracy']:.1%}"
 
     def evaluation(self, step: int, metrics: Mapping[str, float]) -> None:
         """Print the line of an evaluation, and forward its metrics."""
@@ -119,7 +122,7 @@ class _Advice:
         self._no_datums = self._no_datums + 1 if metrics["datums"] == 0 else 0
         blind = metrics["unmeasured"] == 1
         self._no_verdict = self._no_verdict + 1 if blind else 0
-        self._no_accuracy = self._no_accuracy + 1 if metrics["reward"] == 0 and not blind else 0
+        self._no_accuracy = self._no_accuracy + 1 if metrics.get("reward") == 0 else 0
         lines = []
         if self._no_verdict == _PATIENCE:
             lines.append(

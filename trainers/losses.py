@@ -13,7 +13,7 @@ dro                     -(lp * A - beta/2 (lp - lp_old)^2)   beta (0.05)
 ======================  ===================================  ======================================
 
 The thresholds bound the ratio itself; they are not distances from 1. There is no KL term:
-``kl_penalty_coef`` changes the advantages (``trainers.advantages.add_kl_penalty``).
+``kl_penalty_coef`` changes the advantages (``trainers.advantages.kl_penalties``).
 
 Source: the Tinker documentation of losses; SkyRL 0.3.0 agrees.
 """

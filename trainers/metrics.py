@@ -1,4 +1,4 @@
-"""What one step reports: a flat dict of numbers, the same keys every step."""
+"""What one step reports: a flat dict of numbers, the same keys every step with a verdict."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import numpy.typing as npt
 from .backends import Datum, UpdateResult
 from .rollout import Episode
 
+#: A reward from here on is the full mark; sums of turns are not exact.
+FULL_MARK = 1.0 - 1e-9
+
 
 def step_metrics(
     groups_P: Sequence[Sequence[Episode]],
@@ -22,23 +25,20 @@ def step_metrics(
 ) -> dict[str, float]:
     """Return the metrics of a step.
 
-    Rewards, accuracy and pass@group are over measured episodes only; ``accuracy`` is the
-    fraction with full marks. ``entropy`` is the sampler's, estimated from the log-probabilities
+    Rewards, accuracy and pass@group are over measured episodes only, and are left out of a step
+    that has none; ``accuracy`` is the fraction with full marks, ``pass_at_group`` that of groups
+    with one. ``entropy`` is the sampler's, estimated from the log-probabilities
     of what it drew; ``kl_sample_train`` is the mean of sampler minus trainer log-probability
     before the update (0 if they agree). Seconds are by phase, tokens per second by theirs.
     """
     episodes = [episode for group in groups_P for episode in group]
     measured = [episode for episode in episodes if episode.scored]
-    rewards = np.array([episode.reward for episode in measured])
     lengths = np.array([episode.length for episode in episodes])
     logprobs = np.concatenate([np.array(e.logprobs) for e in episodes] or [np.zeros(0)])
     sampled = int(lengths.sum())
     trained = sum(len(datum.tokens) for datum in datums)
     return {
-        "reward": _mean(rewards),
-        "reward_std": float(rewards.std()) if len(rewards) else 0.0,
-        "accuracy": _mean(rewards >= 1.0 - 1e-9),
-        "pass_at_group": _mean(np.array([_passed(group) for group in groups_P])),
+        **(_verdicts(groups_P) if measured else {}),
         "datums": len(datums),
         "equal_groups": equal_groups / len(groups_P),
         "unmeasured": 1.0 - len(measured) / len(episodes),
@@ -55,8 +55,18 @@ def step_metrics(
     }
 
 
-def _passed(group: Sequence[Episode]) -> bool:
-    return any(episode.scored and episode.reward >= 1.0 - 1e-9 for episode in group)
+def _verdicts(groups_P: Sequence[Sequence[Episode]]) -> dict[str, float]:
+    """Return what the measured episodes earned; there is at least one."""
+    groups = [np.array([e.reward for e in group if e.scored]) for group in groups_P]
+    rewards = np.concatenate(groups)
+    return {
+        "reward": _mean(rewards),
+        "reward_std": float(rewards.std()),
+        "accuracy": _mean(rewards >= FULL_MARK),
+        "pass_at_group": _mean(
+            np.array([group.max() >= FULL_MARK for group in groups if len(group)])
+        ),
+    }
 
 
 def _kl(datums: Sequence[Datum], update: UpdateResult | None) -> float:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .atomic import write_whole
+from mint_envs.atomic import write_whole
+
 from .jsonl import read_rows
 
 Floats = npt.NDArray[np.float64]
@@ -58,11 +59,15 @@ def draw_runs(folders: Sequence[Path], out: Path, title: str = _HELD_OUT) -> Non
 
 
 def smooth(values: Floats, window: int = 5) -> Floats:
-    """Return the mean of each value and up to ``window - 1`` before it."""
-    sums = np.cumsum(np.insert(values, 0, 0.0))
+    """Return the mean of each value and up to ``window - 1`` before it; NaN where all are NaN."""
+    known = ~np.isnan(values)
     ends = np.arange(1, len(values) + 1)
     starts = np.maximum(ends - window, 0)
-    means: Floats = (sums[ends] - sums[starts]) / (ends - starts)
+    sums, counts = (
+        np.insert(np.cumsum(row), 0, 0.0) for row in (np.where(known, values, 0.0), known)
+    )
+    among = counts[ends] - counts[starts]
+    means: Floats = (sums[ends] - sums[starts]) / np.where(among, among, np.nan)
     return means
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from mint_envs import TokenVectorEnv
 from mint_envs.env import TokenEnv, step_many
 from mint_envs.errors import MintEnvsError
-from mint_envs.registration import find_spec, locate
+from mint_envs.registration import find_spec, locate, task_of
 
 from .backends import Backend, Datum, SampleRequest, SamplingParams
 from .errors import TrainerError
@@ -80,9 +80,8 @@ class EnvPool:
             env = locate(env)
             spec = find_spec(env)
             if spec.vector_entry_point == _OURS and not spec.additional_wrappers:
-                vector = gym.make_vec(env, num_envs=size, tokenizer=tokenizer, **settings)
-                assert isinstance(vector.unwrapped, TokenVectorEnv)
-                self._envs = list(vector.unwrapped.envs)  # they share one task and its data
+                task = task_of(env, **settings)
+                self._envs = list(TokenVectorEnv(task, size, tokenizer).envs)  # they share it
             else:
                 extra = {"tokenizer": tokenizer} if _takes_tokenizer(spec) else {}
                 self._envs = [gym.make(env, **{**extra, **settings}) for _ in range(size)]

@@ -9,6 +9,7 @@
                      version, env_settings, seed (``mint-envs replay``)
     checkpoints/     step-000020/ ..., and state.json, which names the newest
     curve.svg        reward and accuracy by step
+    .lock            held by the process that is at work here
 
 Lines are appended whole, files and folders are written under another name first. What was
 written after the newest checkpoint is taken back on resume, so that a resumed run's files are
@@ -25,22 +26,24 @@ import threading
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import mint_envs
+from mint_envs.atomic import write_whole
 
-from .atomic import write_whole
 from .backends import Backend
 from .config import TrainConfig
 from .errors import TrainerError
 from .evaluation import split_settings
-from .jsonl import append_rows, read_rows
+from .jsonl import append_rows, cut_rows
 from .log import Log
 from .report import draw_curve
 from .rollout import Episode
 from .transcript import rollout_row
 
+LOCK = ".lock"
 _KEPT_CHECKPOINTS = 2
 
 
@@ -54,7 +57,7 @@ class Run:
         resume: go on from the newest checkpoint in ``folder``, or from the start without one.
 
     Raises:
-        TrainerError: the folder cannot be written, already holds a run, or holds none to resume.
+        TrainerError: the folder cannot be written, or holds no run to resume.
     """
 
     def __init__(self, folder: Path, config: TrainConfig, log: Log, resume: bool = False) -> None:
@@ -142,8 +145,8 @@ class Run:
             state = {"step": step, "sampler": sampler, "training": training}
             write_whole(self.folder / "checkpoints" / "state.json", _pretty(state))
             self._drop_old_checkpoints()
-        self.saved_path = sampler
-        self.draw()
+            self.saved_path = sampler
+            draw_curve(self.folder)  # undisturbed too: a plotting library half imported is broken
 
     def draw(self) -> None:
         """Draw ``curve.svg`` from the files."""
@@ -168,9 +171,7 @@ class Run:
         for name in ("metrics.jsonl", "rollouts.jsonl", "eval.jsonl"):
             path = self.folder / name
             if path.exists():
-                # Before the first checkpoint, the evaluation at step 0 will be made again too.
-                kept = [row for row in read_rows(path) if done and _step_of(row, path) <= done]
-                write_whole(path, "".join(json.dumps(row) + "\n" for row in kept))
+                cut_rows(path, partial(_stays, path, done))
         checkpoints = self.folder / "checkpoints"
         later = [f for f in checkpoints.glob("step-*") if f.name > f"step-{done:06d}"]
         _remove([*later, *checkpoints.glob(".step-*")])  # the latter: killed while saving
@@ -272,6 +273,11 @@ def _own(folder: Path, saved: str) -> str:
     return str(here) if "://" not in saved and here.is_dir() else saved
 
 
+def _stays(path: Path, done: int, row: Mapping[str, Any]) -> bool:
+    """Before the first checkpoint, the evaluation at step 0 will be made again too."""
+    return done > 0 and _step_of(row, path) <= done
+
+
 def _step_of(row: Mapping[str, Any], path: Path) -> int:
     step = row.get("step")
     if not isinstance(step, int):
@@ -297,6 +303,35 @@ def claim_folder(folder: Path) -> None:
         )
     if folder.exists() and not folder.is_dir():
         raise TrainerError(f"--run-dir {folder} is a file; name a folder")
+
+
+@contextmanager
+def sole_use(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a run directory. The lock ends with this one, however it ends.
+
+    Raises:
+        TrainerError: another process is at work in it, or it cannot be written.
+    """
+    try:
+        file = (folder / LOCK).open("a")
+    except OSError as error:
+        raise TrainerError(
+            f"cannot write to the run directory {folder}: {error.strerror}. Name another one by "
+            "--run-dir, or go on in a copy of it by --resume."
+        ) from error
+    with file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TrainerError(
+                f"another process is at work in {folder}: wait for it or stop it, or name another "
+                "--run-dir"
+            ) from None
+        except (OSError, ImportError):
+            pass  # a file system without locks, or Windows: as good as can be had there
+        yield
 
 
 def _pretty(value: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..errors import ContractError
+from ..errors import ContractError, require
 from ..registration import locate
 from .options import settings_option
 
@@ -29,6 +29,8 @@ def command(id: str, settings: dict[str, Any], problems: int, quick: bool) -> No
     """
     from ..testing import check_env
 
+    for name in ("id_or_env", *(check_env.__kwdefaults__ or {})):
+        require(name not in settings, f"--set {name}=...: the kit has an argument of that name")
     examples = 20 if quick else 100
     try:
         report = check_env(

@@ -30,7 +30,7 @@ def command(ids: tuple[str, ...], as_json: bool) -> None:
     found = {id: _settings(id) for id in (ids or env_ids())}
     if as_json:
         rows = {id: [_plain(*item) for item in settings.items()] for id, settings in found.items()}
-        click.echo(json.dumps(rows, indent=2))
+        click.echo(json.dumps(rows, indent=2, default=repr))
         return
     console = Console()
     for id, settings in found.items():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from ..atomic import write_whole
 from ..errors import SettingError
 
 _ENV = '''\
@@ -150,20 +151,19 @@ def _write(folder: Path, files: dict[Path, str]) -> None:
     Raises:
         SettingError: one of them is there already, or the folder cannot be written to.
     """
-    parts = {path: path.with_name(f".{path.name}.part") for path in files}
+    written: list[Path] = []
     try:
         for path in files:
             if path.exists():
                 raise SettingError(f"{path} exists already: choose another name, or remove it")
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
-            parts[path].write_text(text, encoding="utf-8")
-        for path, part in parts.items():
-            part.rename(path)
+            write_whole(path, text)
+            written.append(path)
     except OSError as error:
-        for part in parts.values():
+        for path in written:
             with contextlib.suppress(OSError):
-                part.unlink()
+                path.unlink()
         raise SettingError(
             f"cannot write in {folder}: {error.strerror}. Name another --dir"
         ) from error

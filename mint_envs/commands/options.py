@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from ..errors import require
+
 
 def _read(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> Any:
     """Return the settings; a value is JSON (or True, False) where it can be read so, else text."""
@@ -15,7 +17,9 @@ def _read(context: click.Context, parameter: click.Parameter, values: tuple[str,
         name, equals, value = text.partition("=")
         if not (equals and name.strip()):
             raise click.BadParameter(f"{text!r} is not NAME=VALUE", context, parameter)
-        settings[name.strip().replace("-", "_")] = _value(value)
+        name = name.strip().replace("-", "_")
+        require(name != "id", "id is no setting; it is what the command is given first")
+        settings[name] = _value(value)
     return settings
 
 

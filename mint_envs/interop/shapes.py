@@ -7,7 +7,6 @@ loss mask. Both may be used from many threads; a ``TextTask`` may be pickled.
 
 from __future__ import annotations
 
-import importlib
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,13 +14,12 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 
 from ..core import Message, Prompt, Reward, Task
 from ..env import TokenEnv
 from ..errors import SettingError, Unmeasured, require
-from ..registration import make
+from ..registration import find_spec, make
 from ..tokens import Codec
 
 
@@ -291,10 +289,7 @@ def _shared_task(env: str, settings: Mapping[str, Any]) -> Task[Any]:
         written = json.dumps(settings, sort_keys=True)
     except TypeError:  # an object, say a judge: not to be told from another
         return _make_task(env, settings)
-    module, _, name = env.rpartition(":")
-    if module:
-        importlib.import_module(module)
-    spec = gym.spec(name)
+    spec = find_spec(env)
     with _lock:
         key = (id(spec), written)
         if key not in _tasks:  # the spec is kept, so that its id is no other's

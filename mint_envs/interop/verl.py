@@ -84,7 +84,7 @@ async def play(
 ) -> dict[str, Any]:
     """Play an episode with at most ``room`` tokens after the prompt; return the output's fields.
 
-    A response that has used up the room is cut: its reward is the one for being cut.
+    An episode that has used up the room is cut: its reward is the one for being cut.
 
     Raises:
         Unmeasured: the reward could not be measured.
@@ -100,14 +100,17 @@ async def play(
         act = list(sampled.token_ids)[:left]
         said = await asyncio.to_thread(episode.step, act)
         logprobs += [*(sampled.log_probs or [])[: len(act)], *[0.0] * len(said)]
+    turns = episode.turns
+    if not episode.done:  # what the environment said took the rest of the room
+        await asyncio.to_thread(episode.step, [])
     response = episode.tokens[len(prompt) :]
     return {
         "prompt_ids": prompt,
         "response_ids": response[:room],
         "response_mask": episode.mask[len(prompt) :][:room],
         "response_logprobs": logprobs[:room] if len(logprobs) == len(response) else None,
-        "reward_score": measured(episode.reward) if episode.done else 0.0,
-        "num_turns": 2 * episode.turns,
+        "reward_score": measured(episode.reward),
+        "num_turns": 2 * turns,
         "metrics": {},
         "extra_fields": {"turn_scores": [], "tool_rewards": []},
     }

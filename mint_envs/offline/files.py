@@ -6,11 +6,11 @@ import errno
 import fcntl
 import json
 import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from .. import atomic
 from ..errors import DatasetError
 
 
@@ -79,29 +79,15 @@ class Appended:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write ``text`` so that ``path`` holds the old or the new content, never a part.
+    """As ``atomic.write_whole``, for results that a user named.
 
     Raises:
         DatasetError: it cannot be written.
     """
     try:
-        _write_whole(path, text)
+        atomic.write_whole(path, text)
     except OSError as error:
         raise DatasetError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
-
-
-def _write_whole(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-        mask = os.umask(0o022)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # mkstemp's own mode is for secrets
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def line_of(row: Any) -> str:

@@ -69,17 +69,6 @@ class Findings:
             self._seen[key] += 1
         return good
 
-    def __len__(self) -> int:
-        return len(self._first)
-
-    def absorb(self, other: Findings) -> None:
-        """Add what another collector holds."""
-        self.cases += other.cases
-        self.skipped |= other.skipped
-        self.notes += other.notes
-        self._first |= other._first
-        self._seen += other._seen
-
     def report(self) -> Report:
         """Return the report, or raise ContractError with every finding."""
         if not self._first:

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mint_envs import ByteTokenizer
+from mint_envs.atomic import whole_folder
 
-from ..atomic import whole_folder
 from ..errors import BackendError
 from ..losses import loss_terms
 from . import AdamParams, Datum, Floats, Sample, SampleRequest, SamplingParams, UpdateResult

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...atomic import whole_folder
+from mint_envs.atomic import whole_folder
+
 from ...errors import BackendError
 from ...losses import loss_terms
 from .. import (

@@ -11,10 +11,16 @@ from pathlib import Path
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write ``text`` so that ``path`` holds the old or the new content, never a part."""
+    """Write ``text`` so that ``path`` holds the old or the new content, never a part.
+
+    Half a character (a lone surrogate) is written as ``?``.
+
+    Raises:
+        OSError: it cannot be written; nothing has changed then.
+    """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -34,7 +40,11 @@ def _umask() -> int:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty folder that becomes ``path`` if the block ends without an error."""
+    """Yield an empty folder that becomes ``path`` if the block ends without an error.
+
+    Raises:
+        OSError: it cannot be made.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
     try:
