@@ -51,7 +51,10 @@ def command(
     if show_answer:
         responses = responses or _full_mark(env)
     for response in _responses(responses, lines):
-        observation, reward, terminated, truncated, info = env.step(response)
+        try:
+            observation, reward, terminated, truncated, info = env.step(response)
+        except ValueError as error:  # longer than any action may be
+            raise SettingError(f"the response is too long: {str(error)[:80]}") from error
         if responses:
             click.echo(f"--- response\n{response}")
         if terminated or truncated:
