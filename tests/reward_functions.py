@@ -6,10 +6,13 @@ written anew: how they judge is kept, not how they are put.
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import random
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 
@@ -179,3 +182,118 @@ def no_response(a: str, b: str) -> float:
 
 def needs_column(response: str, difficulty: float) -> float:
     return difficulty
+
+
+# -- ways to be called --------------------------------------------------
+
+
+def middle_default(response: str, tolerance: float = 0.1, answer: str = "") -> float:
+    return exact(response, answer) if tolerance == 0.1 else 0.25
+
+
+def by_keyword(*, answer: str, completion: str) -> float:
+    return exact(completion, answer)
+
+
+def by_place(response: str, scale: float = 1.0, answer: str = "", /) -> float:
+    return scale * exact(response, answer)
+
+
+def more_fields(response: str, **fields: Any) -> float:
+    return exact(response, fields["answer"])
+
+
+def _with_tolerance(response: str, tolerance: float, answer: str) -> float:
+    return exact(response, answer) if tolerance else 0.25
+
+
+partial = functools.partial(_with_tolerance, tolerance=0.5)
+
+
+class Scorer:
+    def __call__(self, response: str, answer: str) -> float:
+        return exact(response, answer)
+
+    def score(self, response: str, answer: str) -> float:
+        return exact(response, answer)
+
+
+bound = Scorer().score
+
+
+def verl_batch(
+    data_sources: list[str], solution_strs: list[str], ground_truths: list[str],
+    extra_infos: list[Any], **settings: Any,
+) -> list[float]:  # fmt: skip
+    return [exact(text, gold) for text, gold in zip(solution_strs, ground_truths, strict=True)]
+
+
+class NoCall:
+    def compute(self, response: str) -> float:
+        return 0.0
+
+
+# -- what stays behind in the process --------------------------------------------------
+
+_POOL = ThreadPoolExecutor(1)
+
+
+def by_thread(response: str, answer: str) -> float:
+    return _POOL.submit(exact, response, answer).result()
+
+
+def leaves_a_child(response: str, answer: str) -> float:
+    if not os.fork():
+        time.sleep(30)
+        os._exit(0)
+    return exact(response, answer)
+
+
+def replaces_json(response: str, answer: str) -> float:
+    json.dumps = lambda *_, **__: b"{}"  # type: ignore[assignment]
+    json.loads = lambda *_, **__: {}
+    return exact(response, answer)
+
+
+def interrupts(response: str) -> float:
+    raise KeyboardInterrupt
+
+
+def allocates(response: str) -> float:
+    held = []
+    while True:
+        held.append(bytearray(1 << 24))
+
+
+def beyond_floats(response: str) -> int:
+    return 10**5000
+
+
+class _Speechless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def raises_speechless(response: str) -> float:
+    raise _Speechless
+
+
+class Ending(Sums):
+    """Looking for the answer of a sample ends the process."""
+
+    def compute_reward(self, response: str, sample: tuple[str, int]) -> float:
+        os._exit(3)
+
+
+class Hanging(Sums):
+    def compute_reward(self, response: str, sample: tuple[str, int]) -> float:
+        while True:
+            pass
+
+
+def solves(prompt: str) -> str | None:
+    return None if "12" in prompt else str(sum(map(int, re.findall(r"\d+", prompt))))
+
+
+def solves_nothing(prompt: str) -> str:
+    raise ValueError("no idea")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import resource
 import subprocess
 import sys
 import time
@@ -149,7 +151,8 @@ def test_our_grader_as_a_function_has_none(sums: str) -> None:
 
 # -- every form of function --------------------------------------------------
 
-FORMS = ["exact", "trl_style", "verl_style", "openrlhf_style", "by_sample"]
+FORMS = ["exact", "trl_style", "verl_style", "verl_batch", "openrlhf_style", "by_sample",
+         "middle_default", "by_keyword", "by_place", "more_fields", "partial", "bound"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -201,6 +204,9 @@ def test_a_range_of_its_own() -> None:
         ("exact", [], "--data"),
         ("nothing_here", SUMS, "has no 'nothing_here'"),
         ("QUICK", SUMS, "has no 'QUICK'"),
+        ("needs_column", SUMS, "parameter 'difficulty', and the rows have only answer, prompt"),
+        ("Scorer.score", SUMS, "'self'.*method"),
+        ("NoCall", SUMS, "cannot be called"),
     ],
 )
 def test_what_is_no_reward_function(name: str, rows: Any, says: str) -> None:
@@ -213,11 +219,17 @@ def test_what_is_no_environment() -> None:
         load(Target("mint/Nothing-v0"))
 
 
-def test_a_missing_column_is_named() -> None:
-    with Worker(Target(f"{REWARDS}:needs_column", rows=[{"prompt": "a"}])) as worker:
-        (verdict,) = worker.score([(0, ("x",))])
-    assert verdict.status == "error"
-    assert "'difficulty'" in verdict.note
+def test_a_class_is_made_and_called_as_its_parameters_say() -> None:
+    task = load(Target(f"{REWARDS}:Scorer", rows=SUMS))
+    assert [task.score(task.problem(0), text).score for text in ("19", "20")] == [1.0, 0.0]
+
+
+def test_a_column_that_one_row_lacks() -> None:
+    rows = [{"prompt": "a"}, {"prompt": "b", "difficulty": 0.5}]
+    with Worker(Target(f"{REWARDS}:needs_column", rows=rows)) as worker:
+        one, two = worker.score([(0, ("x",)), (1, ("x",))])
+    assert (one.status, two.score) == ("error", 0.5)
+    assert "'difficulty'" in one.note
 
 
 # -- hostile functions are reported --------------------------------------------------
@@ -266,6 +278,74 @@ def test_a_function_that_hangs_all_the_time_is_given_up(
     report = run("hangs_on_digits", data=sums, only=("right",), timeout_s=0.1)
     assert checks(report) == {"stopped"}
     assert "hung" in told(report, "stopped")
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "says"),
+    [
+        ("by_thread", "ok", ""),
+        ("leaves_a_child", "ok", ""),
+        ("replaces_json", "ok", ""),
+        ("interrupts", "error", "KeyboardInterrupt"),
+        ("raises_speechless", "error", "_Speechless"),
+        ("beyond_floats", "range", "int"),
+    ],
+)
+def test_what_a_function_does_to_its_process(name: str, status: str, says: str) -> None:
+    """Alone and in copies: a copy has no threads of a pool, and a pipe may have other ends."""
+    target, pairs = Target(f"{REWARDS}:{name}", rows=SUMS), [(0, ("19",)), (0, ("20",))]
+    with Worker(target, timeout_s=1.0) as worker:
+        found = [*worker.each(pairs), *worker.each(pairs, apart=True), *worker.each(pairs)]
+    assert [verdict.status for verdict in found] == [status] * 6, found
+    assert all(says in verdict.note for verdict in found)
+    if status == "ok":
+        assert [verdict.score for verdict in found] == [1.0, 0.0] * 3
+
+
+def test_memory_is_bounded_without_being_told() -> None:
+    """Three quarters of what is free, here less so that the test is short."""
+    with Worker(Target(f"{REWARDS}:allocates", rows=SUMS), timeout_s=60.0) as worker:
+        assert worker._process is not None
+        size = 1 << 30
+        soft, _ = resource.prlimit(worker._process.pid, resource.RLIMIT_DATA)
+        assert 0 < soft < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        resource.prlimit(worker._process.pid, resource.RLIMIT_DATA, (size, size))
+        (verdict,) = worker.score([(0, ("19",))])
+    assert (verdict.status, verdict.note[:11]) == ("error", "MemoryError")
+
+
+def test_errors_all_the_time_leave_a_report(sums: str) -> None:
+    report = run("interrupts", data=sums, only=("sound",))
+    assert "KeyboardInterrupt" in told(report, "any text")
+    assert "stopped" not in checks(report)
+
+
+@pytest.mark.parametrize(("name", "status"), [("Ending", "died"), ("Hanging", "hung")])
+def test_an_adapter_that_ends_or_hangs_whatever_it_is_asked(name: str, status: str) -> None:
+    with Worker(Target(f"{REWARDS}:{name}"), timeout_s=0.1) as worker:
+        items, _ = worker.about()
+        (verdict,) = worker.score([(0, ("19",))])
+    assert len(items) == 32
+    assert verdict.status == status
+
+
+def test_time_lost_by_hanging_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_MOST_LOST_S", 0.5)
+    with Worker(Target(f"{REWARDS}:hangs_on_digits", rows=SUMS), timeout_s=0.1) as worker:
+        with pytest.raises(client.WorkerDied, match="hung"):
+            worker.score([(0, ("2",))] * 9)
+        assert worker.lost <= 2
+        with pytest.raises(client.WorkerDied, match="hung"):
+            worker.score([(0, ("1",))])  # at once, and not after one more
+
+
+def test_a_solver_of_the_users(sums: str) -> None:
+    right = run("exact", data=sums, only=("right",), solver=f"{REWARDS}:solves")
+    assert right.numbers["oracle"] == 1.0
+    with pytest.raises(SettingError, match=r"--solve .*solves_nothing: it raises ValueError: no"):
+        run("exact", data=sums, only=("right",), solver=f"{REWARDS}:solves_nothing")
+    with pytest.raises(SettingError, match="has no 'solved'"):
+        run("exact", data=sums, only=("right",), solver=f"{REWARDS}:solved")
 
 
 # -- labels, floors, groups --------------------------------------------------

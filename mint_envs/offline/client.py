@@ -26,6 +26,8 @@ Pair = tuple[int, Turns]
 _START_S = 300.0  # importing a user's module may load a model
 _POLL_S = 0.2
 _MOST_LOST = 20  # responses that hang or end the process, before it is given up
+_MOST_LOST_S = 300.0  # by the clock, that such responses took
+_SLOW_S = 1.0  # an error that takes longer counts with them: memory that runs out, say
 
 
 class WorkerDied(MintEnvsError):
@@ -89,7 +91,10 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         self.starts = 0
-        self.lost = 0
+        self.lost, self.lost_s = 0, 0.0
+        self._died = False
+        self._used = False  # something was scored in the process itself
+        self._function = True
 
     def __enter__(self) -> Worker:
         self._start()
@@ -112,6 +117,7 @@ class Worker:
         os.close(to_parent)
         self._to, self._from, self._buffer = to_child, from_child, b""
         self.starts += 1
+        self._used = False
         self._send(self._setup)
         answer = self._receive(_START_S)
         if "failed" in answer:
@@ -150,6 +156,8 @@ class Worker:
             selector.register(self._from, selectors.EVENT_READ)
             while b"\n" not in self._buffer:
                 if not selector.select(_POLL_S):
+                    if self._process is None or self._process.poll() is not None:
+                        raise WorkerDied(self._ending())
                     if self._cpu_s() - spent > timeout_s or time.monotonic() > deadline:
                         raise WorkerDied(f"no answer within {timeout_s:g} s")
                     continue
@@ -184,6 +192,7 @@ class Worker:
         """Return the replies to a request; a fresh process serves the next one after a failure."""
         if self._process is None:
             self._start()
+        self._used = True
         try:
             self._send({"do": do, **request})
             return [self._receive(timeout_s or self.timeout_s) for _ in range(replies)]
@@ -193,7 +202,9 @@ class Worker:
 
     def about(self) -> tuple[list[Item], dict[str, Any]]:
         """Return the problems, and what else is known of the target."""
-        about = self.ask("items", timeout_s=_START_S)[0]
+        apart_s = 3 * self.timeout_s
+        about = self.ask("items", timeout_s=_START_S + apart_s, apart_s=apart_s)[0]
+        self._function = about["function"]
         return [Item.from_json(row) for row in about.pop("items")], about
 
     def score(self, pairs: Sequence[Pair]) -> list[Verdict]:
@@ -207,33 +218,54 @@ class Worker:
         that may do anything to the process that scores them.
         """
         done, many = 0, 64
-        apart = apart or self.starts > 1  # it has died: from now on only copies of it may
+        apart = (apart or self._died) and self._function
+        if apart and self._used:
+            self._kill()  # copies are made of a process without threads, which a copy lacks
         while done < len(pairs):
+            self._give_up()
             if self._process is None:
                 self._start()
             chunk = pairs[done : done + many]
+            start = time.monotonic()
             for verdict in self._chunk(chunk, self.timeout_s if apart else 0):
+                if self._is_lost(verdict, apart):
+                    self.lost += 1
+                    self.lost_s += time.monotonic() - start
                 yield verdict
                 done += 1
-                self.lost += verdict.status == "hung" or (verdict.status == "died" and not apart)
-                if self.lost > _MOST_LOST:
-                    raise WorkerDied(f"{self.lost} responses hung or ended the process")
+                self._give_up()
+                start = time.monotonic()
+            apart = (apart or self._died) and self._function
+
+    def _is_lost(self, verdict: Verdict, apart: bool) -> bool:
+        slow = verdict.status == "error" and verdict.seconds > _SLOW_S
+        return slow or verdict.status == "hung" or (verdict.status == "died" and not apart)
+
+    def _give_up(self) -> None:
+        if self.lost > _MOST_LOST or self.lost_s > _MOST_LOST_S:
+            raise WorkerDied(f"{self.lost} responses hung or ended the process")
 
     def _chunk(self, chunk: Sequence[Pair], apart_s: float) -> Iterator[Verdict]:
         """Yield verdicts until the chunk is done or the process must be replaced."""
+        self._used = self._used or not apart_s
         try:
             self._send({"do": "score", "pairs": chunk, "apart_s": apart_s})
             for _ in chunk:
                 verdict = Verdict(*self._receive(self.timeout_s + apart_s))
                 if verdict.ran and not apart_s:
-                    self._kill()  # what else it changed in there nobody knows
+                    self._replace()  # what else it changed in there nobody knows
                     yield verdict
                     return
                 yield verdict
         except WorkerDied as error:
-            self._kill()
+            self._replace()
             status = "hung" if "within" in str(error) else "died"
             yield Verdict(status, None, str(error))
+
+    def _replace(self) -> None:
+        """End the process; from now on only copies of the next one score."""
+        self._kill()
+        self._died = True
 
 
 def _environment(hash_seed: str) -> dict[str, str]:

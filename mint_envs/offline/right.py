@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from ..errors import SettingError
 from . import probes as make
 from .cases import Saved
 from .client import Verdict
@@ -117,8 +118,11 @@ def _with_gold(pair: tuple[Probe, Verdict]) -> Case:
 
 def _answers(run: Run) -> list[tuple[str, ...] | None]:
     if run.options.solver:
-        replies = run.worker.ask("solve", replies=len(run.items), solver=run.options.solver)
-        return [tuple(reply) for reply in replies]
+        limit = run.options.timeout_s * len(run.items)
+        (replies,) = run.worker.ask("solve", solver=run.options.solver, timeout_s=limit)
+        if isinstance(replies, dict):
+            raise SettingError(f"--solve {run.options.solver}: {replies['failed']}")
+        return [None if reply is None else tuple(reply) for reply in replies]
     return [
         None if (a := solve(item.prompt)) is None else (_as_asked(a, item),) for item in run.items
     ]

@@ -16,6 +16,8 @@ from ..errors import SettingError
 from .functions import adapt
 from .rows_task import AdapterTask, BenchTask, CallableTask, FunctionTask, built
 
+_MINTS = ["prompt", "response"]
+
 
 @dataclass(frozen=True)
 class Target:
@@ -43,7 +45,7 @@ def load(target: Target) -> Task[Any]:
     """
     if ":" not in target.name or target.name.partition(":")[2].count("/"):
         return _environment(target)
-    found = _imported(target.name)
+    found = imported(target.name)
     task = _task_of(found, target)
     if isinstance(task, BenchTask):
         task.low, task.high, task.target = target.low, target.high, target
@@ -69,7 +71,7 @@ def _environment(target: Target) -> Task[Any]:
     return env.task
 
 
-def _imported(name: str) -> Any:
+def imported(name: str) -> Any:
     module, _, path = name.rpartition(":")
     try:
         found: Any = (
@@ -105,18 +107,19 @@ def _task_of(found: Any, target: Target) -> Task[Any]:
     if hasattr(found, "compute_reward") and hasattr(found, "build_dataset"):
         return AdapterTask(built(found, target.name))
     _needs_rows(target)
-    if inspect.isclass(found) and callable(getattr(found, "__call__", None)):  # noqa: B004
-        return CallableTask(target.rows, built(found, target.name))
-    if not callable(found):
-        raise SettingError(f"{target.name!r} is a {type(found).__name__}, which cannot be called")
-    if not inspect.isroutine(found) and _takes_tokens(found):
-        return CallableTask(target.rows, found)
-    return FunctionTask(target.rows, adapt(found, target.name))
+    made = built(found, target.name)
+    if not callable(made):
+        raise SettingError(f"{target.name!r} is a {type(made).__name__}, which cannot be called")
+    if not inspect.isroutine(made) and _takes_tokens(found, made):
+        return CallableTask(target.rows, made)
+    return FunctionTask(target.rows, adapt(made, target.name, target.rows))
 
 
-def _takes_tokens(found: Any) -> bool:
+def _takes_tokens(found: Any, made: Any) -> bool:
     """Tell MinT's adapters, which are called with tokens, from any other callable object."""
-    return hasattr(found, "get_tokenizer") or hasattr(found, "tokenizer")
+    if hasattr(made, "get_tokenizer") or hasattr(made, "tokenizer"):
+        return True
+    return inspect.isclass(found) and list(inspect.signature(made).parameters) == _MINTS
 
 
 def _needs_rows(target: Target) -> None:
