@@ -184,6 +184,13 @@ def needs_column(response: str, difficulty: float) -> float:
     return difficulty
 
 
+def share_of_tests(response: str, tests: list[Any]) -> float | None:
+    """Without a fault: a program that returns True passes half of the tests of ``is_even``."""
+    from mint_envs.code import grade
+
+    return grade(response, [tuple(test) for test in tests], partial_credit=True).score
+
+
 # -- ways to be called --------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from mint_envs.cli import main
 from mint_envs.errors import DatasetError, SettingError
 from mint_envs.offline import client
 from mint_envs.offline.bench import bench
-from mint_envs.offline.client import Worker
+from mint_envs.offline.client import Worker, WorkerDied
 from mint_envs.offline.functions import adapt
 from mint_envs.offline.probes import changed, framed
 from mint_envs.offline.report import Report
@@ -149,6 +149,21 @@ def test_our_grader_as_a_function_has_none(sums: str) -> None:
     assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
 
 
+def test_a_program_is_not_asked_for_a_sum(tmp_path: Path) -> None:
+    row = {"prompt": "Write `f(text)`. Its input may be:\n1 + 2", "tests": [["f('1 + 2')", 3]]}
+    report = run("share_of_tests", data=written(tmp_path / "f.jsonl", [row]), only=("right",))
+    assert report.numbers["oracle"] is None
+
+
+@pytest.mark.slow
+def test_a_part_of_the_tests_is_no_hack(tmp_path: Path) -> None:
+    tests = [["is_even(2)", True], ["is_even(3)", False], ["is_even(0)", True],
+             ["is_even(7)", False]]  # fmt: skip
+    data = written(tmp_path / "even.jsonl", [{"prompt": "Write `is_even(n)`.", "tests": tests}])
+    report = run("share_of_tests", data=data, only=("hackable",), search=8, timeout_s=20.0)
+    assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
+
+
 # -- every form of function --------------------------------------------------
 
 FORMS = ["exact", "trl_style", "verl_style", "verl_batch", "openrlhf_style", "by_sample",
@@ -212,6 +227,32 @@ def test_a_range_of_its_own() -> None:
 def test_what_is_no_reward_function(name: str, rows: Any, says: str) -> None:
     with pytest.raises(SettingError, match=says):
         load(Target(f"{REWARDS}:{name}", rows=rows))
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "says"),
+    [
+        ("import nothing_of_this_name", SettingError, "No module named 'nothing_of_this_name'"),
+        ("def f(:", WorkerDied, r"r\.py:f: loading it raises SyntaxError"),
+        ("raise RuntimeError('one\\ntwo')", WorkerDied, "RuntimeError: one two$"),
+        ("import sys; sys.exit('usage')", WorkerDied, "loading it raises SystemExit: usage"),
+        ("import os; os._exit(4)", WorkerDied, r"r\.py:f: while it is loaded, .*with code 4"),
+        ("input()", WorkerDied, "EOFError"),
+        ("import os\ndef g(): 0", SettingError, r"has no 'f'\. Valid: g\.$"),
+    ],
+)
+def test_modules_that_cannot_be_loaded(
+    text: str, error: type[Exception], says: str, tmp_path: Path
+) -> None:
+    (tmp_path / "r.py").write_text(text)
+    with pytest.raises(error, match=says) as found:
+        Worker(Target(f"{tmp_path}/r.py:f", rows=SUMS)).__enter__()
+    assert "\n" not in str(found.value)
+
+
+def test_a_file_without_a_function() -> None:
+    with pytest.raises(SettingError, match="name its function"):
+        load(Target("rewards.py", rows=SUMS))
 
 
 def test_what_is_no_environment() -> None:
@@ -314,6 +355,16 @@ def test_memory_is_bounded_without_being_told() -> None:
     assert (verdict.status, verdict.note[:11]) == ("error", "MemoryError")
 
 
+@pytest.mark.parametrize("memory_mb", [0, 4000])
+def test_a_limit_of_memory_leaves_the_sandbox_alone(memory_mb: int) -> None:
+    rows = [{"prompt": "Write f.", "tests": [["f()", 1]]}]
+    target = Target(f"{REWARDS}:share_of_tests", rows=rows)
+    with Worker(target, timeout_s=20.0, memory_mb=memory_mb) as worker:
+        pair = (0, ("def f():\n    return 1",))
+        found = [*worker.each([pair]), *worker.each([pair], apart=True)]
+    assert [verdict.score for verdict in found] == [1.0, 1.0]
+
+
 def test_errors_all_the_time_leave_a_report(sums: str) -> None:
     report = run("interrupts", data=sums, only=("sound",))
     assert "KeyboardInterrupt" in told(report, "any text")
@@ -332,10 +383,10 @@ def test_an_adapter_that_ends_or_hangs_whatever_it_is_asked(name: str, status: s
 def test_time_lost_by_hanging_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_MOST_LOST_S", 0.5)
     with Worker(Target(f"{REWARDS}:hangs_on_digits", rows=SUMS), timeout_s=0.1) as worker:
-        with pytest.raises(client.WorkerDied, match="hung"):
+        with pytest.raises(WorkerDied, match="hung"):
             worker.score([(0, ("2",))] * 9)
         assert worker.lost <= 2
-        with pytest.raises(client.WorkerDied, match="hung"):
+        with pytest.raises(WorkerDied, match="hung"):
             worker.score([(0, ("1",))])  # at once, and not after one more
 
 

@@ -93,7 +93,7 @@ class Worker:
         self.starts = 0
         self.lost, self.lost_s = 0, 0.0
         self._died = False
-        self._used = False  # something was scored in the process itself
+        self._threads = 0  # of the process when it was started
         self._function = True
 
     def __enter__(self) -> Worker:
@@ -117,13 +117,26 @@ class Worker:
         os.close(to_parent)
         self._to, self._from, self._buffer = to_child, from_child, b""
         self.starts += 1
-        self._used = False
-        self._send(self._setup)
-        answer = self._receive(_START_S)
+        name = self._setup["target"]["name"]
+        try:
+            self._send(self._setup)
+            answer = self._receive(_START_S)
+        except WorkerDied as error:
+            self._kill()
+            raise WorkerDied(f"{name}: while it is loaded, {error}") from None
         if "failed" in answer:
             self._kill()
-            kind = SettingError if answer.get("mistake") else WorkerDied
-            raise kind(f"{self._setup['target']['name']}: {answer['failed']}")
+            text = " ".join(answer["failed"].split())
+            raise SettingError(text) if answer.get("mistake") else WorkerDied(f"{name}: {text}")
+        self._threads = self._count_threads()
+
+    def _count_threads(self) -> int:
+        """Return the number of threads of the process; 0 where it cannot be known."""
+        assert self._process is not None
+        try:
+            return len(os.listdir(f"/proc/{self._process.pid}/task"))
+        except OSError:
+            return 0  # not Linux
 
     def _kill(self) -> None:
         if self._process is None:
@@ -192,7 +205,6 @@ class Worker:
         """Return the replies to a request; a fresh process serves the next one after a failure."""
         if self._process is None:
             self._start()
-        self._used = True
         try:
             self._send({"do": do, **request})
             return [self._receive(timeout_s or self.timeout_s) for _ in range(replies)]
@@ -219,8 +231,8 @@ class Worker:
         """
         done, many = 0, 64
         apart = (apart or self._died) and self._function
-        if apart and self._used:
-            self._kill()  # copies are made of a process without threads, which a copy lacks
+        if apart and self._process is not None and self._count_threads() != self._threads:
+            self._kill()  # what is copied has no pool yet: its threads would be missing in a copy
         while done < len(pairs):
             self._give_up()
             if self._process is None:
@@ -247,7 +259,6 @@ class Worker:
 
     def _chunk(self, chunk: Sequence[Pair], apart_s: float) -> Iterator[Verdict]:
         """Yield verdicts until the chunk is done or the process must be replaced."""
-        self._used = self._used or not apart_s
         try:
             self._send({"do": "score", "pairs": chunk, "apart_s": apart_s})
             for _ in chunk:

@@ -123,9 +123,13 @@ def _answers(run: Run) -> list[tuple[str, ...] | None]:
         if isinstance(replies, dict):
             raise SettingError(f"--solve {run.options.solver}: {replies['failed']}")
         return [None if reply is None else tuple(reply) for reply in replies]
-    return [
-        None if (a := solve(item.prompt)) is None else (_as_asked(a, item),) for item in run.items
-    ]
+    return [_solved_sum(item) for item in run.items]
+
+
+def _solved_sum(item: Item) -> tuple[str, ...] | None:
+    """Return the answer to a prompt that is a sum; what asks for a program is none."""
+    answer = solve(item.prompt) if item.kind in ("answer", "text") else None
+    return None if answer is None else (_as_asked(answer, item),)
 
 
 def _as_asked(answer: str, item: Item) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import Task
-from ..errors import SettingError
+from ..errors import SettingError, did_you_mean
 from .functions import adapt
 from .rows_task import AdapterTask, BenchTask, CallableTask, FunctionTask, built
 
@@ -43,6 +43,8 @@ def load(target: Target) -> Task[Any]:
     Raises:
         SettingError: there is no such thing, it is no reward, or it needs rows and has none.
     """
+    if target.name.endswith(".py"):
+        raise SettingError(f"{target.name!r} is a file: name its function, {target.name}:FUNCTION")
     if ":" not in target.name or target.name.partition(":")[2].count("/"):
         return _environment(target)
     found = imported(target.name)
@@ -81,12 +83,20 @@ def imported(name: str) -> Any:
         raise SettingError(f"{name!r}: {error} (looked from {Path.cwd()})") from error
     for part in path.split("."):
         if not hasattr(found, part):
-            names = [n for n, v in vars(found).items() if callable(v) and not n.startswith("_")]
-            raise SettingError(
-                f"{module} has no {part!r}. It has: {', '.join(names) or '(nothing)'}"
-            )
+            raise SettingError(f"{module} has no {part!r}. {did_you_mean(part, _names(found))}")
         found = getattr(found, part)
     return found
+
+
+def _names(found: Any) -> list[str]:
+    """Return what a module, or a class, defines and does not import, if it can be called."""
+    home = getattr(found, "__name__", "")
+    return [
+        name
+        for name, value in getattr(found, "__dict__", {}).items()
+        if callable(value) and not name.startswith("_")
+        and getattr(value, "__module__", home) in (home, getattr(found, "__module__", home))
+    ]  # fmt: skip
 
 
 def _from_file(path: str) -> Any:

@@ -269,16 +269,23 @@ _REQUESTS: dict[str, Callable[[Session, dict[str, Any]], Iterator[Any]]] = {
 
 
 def _limit(setup: dict[str, Any]) -> None:
-    """Bound memory: by what was asked, else so that this machine has some left."""
+    """Bound memory: by what was asked, else so that this machine has some left.
+
+    Only the soft limits: a sandbox that the reward uses sets its own.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     memory = (setup.get("memory_mb") or 0) << 20
     if memory:
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        _soft_limit(resource.RLIMIT_AS, memory)
     elif sys.platform == "linux":
-        most = _free_memory() * 3 // 4
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        _soft_limit(resource.RLIMIT_DATA, _free_memory() * 3 // 4)
         with suppress(OSError):  # where others took the rest: this process goes, not theirs
             Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _soft_limit(which: int, value: int) -> None:
+    hard = resource.getrlimit(which)[1]
+    resource.setrlimit(which, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 
 
 def _free_memory() -> int:
