@@ -6,11 +6,14 @@ written anew: how they judge is kept, not how they are put.
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import itertools
 import json
 import os
 import random
 import re
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -154,6 +157,13 @@ def by_chance(response: str, answer: str) -> float:
     return random.random() if response else 0.0
 
 
+_calls = itertools.count(1)
+
+
+def by_count(response: str, answer: str) -> float:
+    return exact(response, answer) if next(_calls) % 50 else 0.0
+
+
 def by_hash(response: str, answer: str) -> float:
     return exact(response, answer) or (hash(response) % 7) / 20
 
@@ -247,6 +257,17 @@ _POOL = ThreadPoolExecutor(1)
 
 def by_thread(response: str, answer: str) -> float:
     return _POOL.submit(exact, response, answer).result()
+
+
+_first_loop: list[Any] = []
+
+
+async def keeps_to_its_loop(response: str, answer: str) -> float:
+    _first_loop.append(asyncio.get_running_loop())
+    assert _first_loop[0] is _first_loop[-1], "attached to a different loop"
+    if "exit" in response:
+        sys.exit(3)
+    return exact(response, answer)
 
 
 def leaves_a_child(response: str, answer: str) -> float:

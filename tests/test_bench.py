@@ -283,6 +283,7 @@ def test_a_column_that_one_row_lacks() -> None:
         ("raises", "any text", "ValueError"),
         ("by_chance", "determinism", "and"),
         ("by_hash", "determinism", "another process"),
+        ("by_count", "determinism", "now this, now that"),
     ],
 )
 def test_unsound_functions(name: str, check: str, says: str, sums: str) -> None:
@@ -326,6 +327,7 @@ def test_a_function_that_hangs_all_the_time_is_given_up(
     [
         ("by_thread", "ok", ""),
         ("leaves_a_child", "ok", ""),
+        ("keeps_to_its_loop", "ok", ""),
         ("replaces_json", "ok", ""),
         ("interrupts", "error", "KeyboardInterrupt"),
         ("raises_speechless", "error", "_Speechless"),
@@ -341,6 +343,19 @@ def test_what_a_function_does_to_its_process(name: str, status: str, says: str) 
     assert all(says in verdict.note for verdict in found)
     if status == "ok":
         assert [verdict.score for verdict in found] == [1.0, 0.0] * 3
+
+
+def test_an_async_function_that_exits() -> None:
+    with Worker(Target(f"{REWARDS}:keeps_to_its_loop", rows=SUMS), timeout_s=1.0) as worker:
+        found = worker.score([(0, (text,)) for text in ("19", "exit", "19")])
+    assert [(verdict.status, verdict.score) for verdict in found] == [
+        ("ok", 1.0), ("error", None), ("ok", 1.0)
+    ]  # fmt: skip
+
+
+def test_a_function_that_ends_is_not_called_slow(sums: str) -> None:
+    report = run("exits_on_digits", data=sums, only=("fast",))
+    assert "slow" not in checks(report)
 
 
 def test_memory_is_bounded_without_being_told() -> None:

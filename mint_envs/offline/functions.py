@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -91,12 +93,31 @@ def _without_default(parameters: Mapping[str, inspect.Parameter]) -> set[str]:
     return {n for n, p in parameters.items() if p.default is p.empty and p.kind not in starred}
 
 
+_loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a copy of one has no threads
+
+
 def _finish(value: Any) -> Any:
-    return asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
+    """Return the value; of an async function, once it is there.
+
+    All run in one loop in a thread of its own, as in TRL: what they keep belongs to their loop.
+    """
+    if not inspect.isawaitable(value):
+        return value
+    loop = _loops.get(os.getpid())
+    if loop is None:
+        loop = _loops[os.getpid()] = asyncio.new_event_loop()
+        threading.Thread(target=loop.run_forever, daemon=True).start()
+    found, error = asyncio.run_coroutine_threadsafe(_awaited(value), loop).result()
+    if error is not None:
+        raise error
+    return found
 
 
-async def _awaited(value: Any) -> Any:
-    return await value
+async def _awaited(value: Any) -> tuple[Any, BaseException | None]:
+    try:
+        return await value, None
+    except BaseException as error:  # SystemExit would end the loop
+        return None, error
 
 
 def _wanted(parameters: Mapping[str, inspect.Parameter], offered: Mapping[str, Any]) -> Any:

@@ -118,7 +118,7 @@ def named(error: BaseException) -> str:
         text = str(error)
     except Exception:
         text = "(it has no text of its own)"
-    return f"{type(error).__name__}: {cut(text)}"
+    return f"{type(error).__name__}: {cut(text)}" if text else type(error).__name__
 
 
 class Judge:
