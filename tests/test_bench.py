@@ -517,6 +517,17 @@ def test_what_a_group_would_learn(tmp_path: Path) -> None:
     assert report.numbers["mean_reward"] == pytest.approx(0.5)
 
 
+def test_responses_are_judged_by_the_problem_that_they_name(tmp_path: Path) -> None:
+    task = load(Target("mint/Math-v0"))
+    rows = [{"index": n, "response": task.examples(task.problem(n))} for n in (700, 3, 0)]
+    right = [{**row, "response": next(iter(row["response"])), "label": 1} for row in rows]
+    cases = written(tmp_path / "c.jsonl", right)
+    report = bench(
+        "mint/Math-v0", Options(**{**QUICK, "problems": 1}, cases=cases, only=("right",))
+    )
+    assert report.numbers["accuracy"] == 1.0
+
+
 @pytest.mark.parametrize(
     ("row", "says"),
     [

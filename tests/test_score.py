@@ -74,6 +74,7 @@ def test_a_finished_file_is_left_alone(tmp_path: Path) -> None:
     score_file(TASK, source, str(out))
     tally = score_file(TASK, source, str(out))
     assert (tally.rows, tally.earlier) == (0, 3)
+    assert tally.mean == pytest.approx(2 / 3)  # of all rows: a floor holds for the whole file
 
 
 def test_two_runs_do_not_write_one_output(tmp_path: Path) -> None:

@@ -188,6 +188,7 @@ def _items(session: Session, request: dict[str, Any]) -> Iterator[Any]:
         "nondeterministic": task.nondeterministic,
         "same_again": getattr(task, "same_again", True),
         "function": isinstance(task, BenchTask),
+        "from_rows": isinstance(task, FunctionTask),
         "stop": list(task.stop),
     }
 
