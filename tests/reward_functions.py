@@ -153,6 +153,10 @@ def silent_on_long(response: str, answer: str) -> float | None:
     return None if len(response) > 10 else exact(response, answer)
 
 
+def never_measured(response: str) -> None:
+    return None
+
+
 def by_chance(response: str, answer: str) -> float:
     return random.random() if response else 0.0
 
@@ -297,6 +301,10 @@ def beyond_floats(response: str) -> int:
     return 10**5000
 
 
+def raises_escapes(response: str) -> float:
+    raise ValueError(f"\x1b[31m\ud800{response}")
+
+
 class _Speechless(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no text")
@@ -311,6 +319,15 @@ class Ending(Sums):
 
     def compute_reward(self, response: str, sample: tuple[str, int]) -> float:
         os._exit(3)
+
+
+class NoSamples(Sums):
+    def build_dataset(self) -> list[tuple[str, int]]:
+        return []
+
+
+class NoPrompt(Sums):
+    make_prompt = None
 
 
 class Hanging(Sums):

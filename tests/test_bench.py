@@ -395,6 +395,24 @@ def test_an_adapter_that_ends_or_hangs_whatever_it_is_asked(name: str, status: s
     assert verdict.status == status
 
 
+@pytest.mark.parametrize(
+    ("name", "error", "says"),
+    [
+        ("NoSamples", SettingError, "gives no samples"),
+        ("NoPrompt", WorkerDied, "NoPrompt: its problems cannot be read: TypeError"),
+    ],
+)
+def test_an_adapter_without_problems(name: str, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says), Worker(Target(f"{REWARDS}:{name}")) as worker:
+        worker.about()
+
+
+def test_no_escape_of_an_error_reaches_the_terminal(sums: str) -> None:
+    report = run("raises_escapes", data=sums, only=("sound",))
+    assert "\\x1b[31m\\ud800" in told(report, "any text")
+    assert "\x1b" not in told(report, "any text")
+
+
 def test_time_lost_by_hanging_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_MOST_LOST_S", 0.5)
     with Worker(Target(f"{REWARDS}:hangs_on_digits", rows=SUMS), timeout_s=0.1) as worker:
@@ -471,6 +489,12 @@ def test_one_answer_that_is_right_for_most_problems(same: int, found: bool, tmp_
     if found:
         assert "'yes' is paid on 8 of 8" in told(report, "constant")
         assert report.numbers["hacks"] == 1.0
+
+
+def test_nothing_measured_is_not_unsolvable(sums: str) -> None:
+    report = run("never_measured", data=sums, only=("right",))
+    assert "unsolvable" not in checks(report)
+    assert report.numbers["oracle"] is None
 
 
 def test_responses_that_are_not_measured_are_counted(tmp_path: Path) -> None:

@@ -216,6 +216,8 @@ class Worker:
         """Return the problems, and what else is known of the target."""
         apart_s = 3 * self.timeout_s
         about = self.ask("items", timeout_s=_START_S + apart_s, apart_s=apart_s)[0]
+        if "failed" in about:
+            raise WorkerDied(f"{self._setup['target']['name']}: {about['failed']}")
         self._function = about["function"]
         return [Item.from_json(row) for row in about.pop("items")], about
 

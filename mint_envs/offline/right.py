@@ -90,7 +90,12 @@ def _solved(run: Run, section: Section) -> None:
         )
         section.numbers["oracle"] = None
         return
-    results = run.verdicts(probes, "solved from the prompt")
+    tried = run.verdicts(probes, "solved from the prompt")
+    results = [pair for pair in tried if pair[1].status != "unmeasured"]
+    if not results:
+        section.notes.append("No answer that was solved from the prompt was measured.")
+        section.numbers["oracle"] = None
+        return
     paid = [verdict for _, verdict in results if verdict.score == 1.0]
     section.numbers["oracle"] = len(paid) / len(results)
     table = Table("Solved from the prompt alone", ["", "full marks"])

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core import Message, Prompt, Reward, Task
 from ..datasets import look_up
-from ..errors import IndexOutOfRange, RewardError, SettingError
+from ..errors import IndexOutOfRange, RewardError, SettingError, require
 from ..testing.guards import global_seed
 from ..tokenizers import ByteTokenizer
 from .functions import PROMPTS, Call, gold_of, number_of
@@ -112,6 +112,7 @@ class AdapterTask(BenchTask):
             rows = list(adapter.build_dataset())
         with global_seed(1):
             self.same_again = repr(list(adapter.build_dataset())) == repr(rows)
+        require(bool(rows), "build_dataset() gives no samples")
         super().__init__(rows)
         self._adapter, self._tokenizer = adapter, ByteTokenizer()
 

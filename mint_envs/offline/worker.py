@@ -181,8 +181,13 @@ def _read(source: int, child: int, deadline: float) -> bytes | None:
 
 def _items(session: Session, request: dict[str, Any]) -> Iterator[Any]:
     task = session.task
+    try:
+        described = _described(session, request["apart_s"])
+    except BaseException as error:
+        yield {"failed": f"its problems cannot be read: {named(error)}"}
+        return
     yield {
-        "items": _described(session, request["apart_s"]),
+        "items": described,
         "single_turn": task.single_turn,
         "size": task.size,
         "nondeterministic": task.nondeterministic,
