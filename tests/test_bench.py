@@ -359,7 +359,7 @@ def test_a_function_that_ends_is_not_called_slow(sums: str) -> None:
 
 
 def test_memory_is_bounded_without_being_told() -> None:
-    """Three quarters of what is free, here less so that the test is short."""
+    """Half of what is free, here less so that the test is short."""
     with Worker(Target(f"{REWARDS}:allocates", rows=SUMS), timeout_s=60.0) as worker:
         assert worker._process is not None
         size = 1 << 30

@@ -45,7 +45,9 @@ from .options import FILE, report_options, settings_option
 @click.option("--workers", default=2, show_default=True, help="Processes for the speed-up.")
 @click.option("--seconds", default=2.0, show_default=True, help="Of each measurement of speed.")
 @click.option("--timeout", default=20.0, show_default=True, help="CPU seconds for one reward.")
-@click.option("--memory-mb", default=0, help="Address space of its process; 0: what is free.")
+@click.option(
+    "--memory-mb", default=0, help="Address space of its process; 0: half of what is free."
+)
 @report_options
 @with_floors
 def command(

@@ -67,7 +67,7 @@ class Worker:
         problems: how many of its problems to take.
         wanted: numbers of problems to take besides; None for all there are.
         timeout_s: seconds of CPU time of the child for one reply; by the clock, six times that.
-        memory_mb: address space of the child; 0: data of three quarters of what is free.
+        memory_mb: address space of the child; 0: half of what is free.
         hash_seed: of the child's ``hash``.
     """
 

@@ -128,10 +128,11 @@ def in_fork(call: Callable[[], Any], seconds: float) -> Any:
         NoAnswer: the copy ended or hung.
     """
     reading, writing = os.pipe()
+    maker = os.getpid()
     child = os.fork()
     if not child:
         os.close(reading)
-        _answer(call, writing, math.ceil(seconds))
+        _answer(call, writing, math.ceil(seconds), maker)
     os.close(writing)
     answer = _read(reading, child, monotonic() + CLOCK * seconds)
     os.close(reading)
@@ -148,12 +149,14 @@ def in_fork(call: Callable[[], Any], seconds: float) -> Any:
         raise NoAnswer("died", f"its process ended with code {status}") from None
 
 
-def _answer(call: Callable[[], Any], target: int, seconds: int) -> NoReturn:
+def _answer(call: Callable[[], Any], target: int, seconds: int, maker: int) -> NoReturn:
     """Write what ``call`` returns, and end; in a group of its own, which can be ended with it."""
     try:
         os.setpgid(0, 0)
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != maker:
+            os._exit(1)  # it ended before that was set
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         _write(os.fdopen(target, "w"), call())
         os._exit(0)
@@ -284,7 +287,7 @@ def _limit(setup: dict[str, Any]) -> None:
     if memory:
         _soft_limit(resource.RLIMIT_AS, memory)
     elif sys.platform == "linux":
-        _soft_limit(resource.RLIMIT_DATA, _free_memory() * 3 // 4)
+        _soft_limit(resource.RLIMIT_DATA, _free_memory() // 2)
         with suppress(OSError):  # where others took the rest: this process goes, not theirs
             Path("/proc/self/oom_score_adj").write_text("1000")
 
