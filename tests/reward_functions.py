@@ -305,6 +305,11 @@ def raises_escapes(response: str) -> float:
     raise ValueError(f"\x1b[31m\ud800{response}")
 
 
+def seeds(response: str, answer: str) -> float:
+    random.seed(0)
+    return exact(response, answer)
+
+
 class _Speechless(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no text")

@@ -250,6 +250,12 @@ def test_modules_that_cannot_be_loaded(
     assert "\n" not in str(found.value)
 
 
+def test_a_file_is_loaded_once() -> None:
+    """A pool of processes pickles its functions by name, whatever else was loaded since."""
+    tasks = [load(Target(f"{REWARDS}:ApartSums")) for _ in range(2)]
+    assert len({type(task._adapter) for task in tasks}) == 1  # type: ignore[attr-defined]
+
+
 def test_a_file_without_a_function() -> None:
     with pytest.raises(SettingError, match="name its function"):
         load(Target("rewards.py", rows=SUMS))
@@ -284,6 +290,7 @@ def test_a_column_that_one_row_lacks() -> None:
         ("by_chance", "determinism", "and"),
         ("by_hash", "determinism", "another process"),
         ("by_count", "determinism", "now this, now that"),
+        ("seeds", "global random state", "changes it"),
     ],
 )
 def test_unsound_functions(name: str, check: str, says: str, sums: str) -> None:

@@ -103,9 +103,16 @@ def _from_file(path: str) -> Any:
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     if spec is None or spec.loader is None or not Path(path).is_file():
         raise SettingError(f"{path!r} is no Python file (looked from {Path.cwd()})")
+    known = sys.modules.get(spec.name)
+    if known is not None and getattr(known, "__file__", None) == spec.origin:
+        return known  # loaded twice, its functions would not be those that pickle finds
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
     return module
 
 

@@ -351,9 +351,7 @@ def _end_with_parent(source: int, target: int) -> None:
     watch.register(source, 0)  # tells of nothing but the other side's end
     while not watch.poll(1000) and os.getppid() == worker:
         pass
-    if os.getppid() == worker:
-        os.kill(worker, signal.SIGKILL)
-    os._exit(0)
+    os.killpg(worker, signal.SIGKILL)  # with all that it left behind, and with this process
 
 
 if __name__ == "__main__":
