@@ -135,6 +135,8 @@ def test_an_answer_asked_for_in_a_form_is_tried_in_that_form(setting: dict[str, 
         ("<answer>yes</answer>", ("<answer>", "yes", "</answer>"), "<answer>no</answer>"),
         ("The answer is B.", ("The answer is ", "B", "."), "The answer is A."),
         ("answer", ("", "answer", ""), "ansker"),
+        ("x=5", ("", "x=5", ""), "x=6"),
+        ("\\boxed{k = 1}", ("\\boxed{", "k = 1", "}"), "\\boxed{k = 2}"),
         ("---", ("", "---", ""), None),
     ],
 )  # fmt: skip
@@ -146,6 +148,14 @@ def test_the_answer_in_its_form(gold: str, parts: tuple[str, ...], other: str | 
 @pytest.mark.slow
 def test_our_grader_as_a_function_has_none(sums: str) -> None:
     report = bench("mint_envs.math:grade", Options(**QUICK, data=sums))
+    assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
+
+
+def test_the_same_value_under_a_name_is_not_another_answer(tmp_path: Path) -> None:
+    rows = [{"prompt": "Solve 2x = 10.", "answer": "x=5"}, {"prompt": "Half of 10?", "answer": "5"}]
+    data = written(tmp_path / "x.jsonl", rows)
+    options = Options(**QUICK, data=data, only=("right", "hackable"))
+    report = bench("mint_envs.math:grade", options)
     assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
 
 
