@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import sys
 
 import click
@@ -45,6 +47,7 @@ class _Commands(click.Group):
 
     def invoke(self, context: click.Context) -> object:
         """A user's mistake is one line that says what to do next, not a traceback."""
+        _open_standard_streams()
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # what a terminal cannot write becomes an escape
                 stream.reconfigure(errors="backslashreplace")
@@ -53,6 +56,21 @@ class _Commands(click.Group):
         except (MintEnvsError, gym.error.Error) as error:
             click.echo(f"mint-envs: {error}", err=True)
             sys.exit(2)
+        except OSError as error:
+            if error.errno != errno.ENOSPC or error.filename:
+                raise
+            click.echo(f"mint-envs: the output cannot be written: {error.strerror}", err=True)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where Python writes the rest at its end
+            sys.exit(2)
+
+
+def _open_standard_streams() -> None:
+    """Put /dev/null where a stream was closed (``>&-``): the next file would get its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -6,10 +6,16 @@ written anew: how they judge is kept, not how they are put.
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import itertools
+import json
 import os
 import random
 import re
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 
@@ -147,8 +153,19 @@ def silent_on_long(response: str, answer: str) -> float | None:
     return None if len(response) > 10 else exact(response, answer)
 
 
+def never_measured(response: str) -> None:
+    return None
+
+
 def by_chance(response: str, answer: str) -> float:
     return random.random() if response else 0.0
+
+
+_calls = itertools.count(1)
+
+
+def by_count(response: str, answer: str) -> float:
+    return exact(response, answer) if next(_calls) % 50 else 0.0
 
 
 def by_hash(response: str, answer: str) -> float:
@@ -179,3 +196,154 @@ def no_response(a: str, b: str) -> float:
 
 def needs_column(response: str, difficulty: float) -> float:
     return difficulty
+
+
+def share_of_tests(response: str, tests: list[Any]) -> float | None:
+    """Without a fault: a program that returns True passes half of the tests of ``is_even``."""
+    from mint_envs.code import grade
+
+    return grade(response, [tuple(test) for test in tests], partial_credit=True).score
+
+
+# -- ways to be called --------------------------------------------------
+
+
+def middle_default(response: str, tolerance: float = 0.1, answer: str = "") -> float:
+    return exact(response, answer) if tolerance == 0.1 else 0.25
+
+
+def by_keyword(*, answer: str, completion: str) -> float:
+    return exact(completion, answer)
+
+
+def by_place(response: str, scale: float = 1.0, answer: str = "", /) -> float:
+    return scale * exact(response, answer)
+
+
+def more_fields(response: str, **fields: Any) -> float:
+    return exact(response, fields["answer"])
+
+
+def _with_tolerance(response: str, tolerance: float, answer: str) -> float:
+    return exact(response, answer) if tolerance else 0.25
+
+
+partial = functools.partial(_with_tolerance, tolerance=0.5)
+
+
+class Scorer:
+    def __call__(self, response: str, answer: str) -> float:
+        return exact(response, answer)
+
+    def score(self, response: str, answer: str) -> float:
+        return exact(response, answer)
+
+
+bound = Scorer().score
+
+
+def verl_batch(
+    data_sources: list[str], solution_strs: list[str], ground_truths: list[str],
+    extra_infos: list[Any], **settings: Any,
+) -> list[float]:  # fmt: skip
+    return [exact(text, gold) for text, gold in zip(solution_strs, ground_truths, strict=True)]
+
+
+class NoCall:
+    def compute(self, response: str) -> float:
+        return 0.0
+
+
+# -- what stays behind in the process --------------------------------------------------
+
+_POOL = ThreadPoolExecutor(1)
+
+
+def by_thread(response: str, answer: str) -> float:
+    return _POOL.submit(exact, response, answer).result()
+
+
+_first_loop: list[Any] = []
+
+
+async def keeps_to_its_loop(response: str, answer: str) -> float:
+    _first_loop.append(asyncio.get_running_loop())
+    assert _first_loop[0] is _first_loop[-1], "attached to a different loop"
+    if "exit" in response:
+        sys.exit(3)
+    return exact(response, answer)
+
+
+def leaves_a_child(response: str, answer: str) -> float:
+    if not os.fork():
+        time.sleep(30)
+        os._exit(0)
+    return exact(response, answer)
+
+
+def replaces_json(response: str, answer: str) -> float:
+    json.dumps = lambda *_, **__: b"{}"  # type: ignore[assignment]
+    json.loads = lambda *_, **__: {}
+    return exact(response, answer)
+
+
+def interrupts(response: str) -> float:
+    raise KeyboardInterrupt
+
+
+def allocates(response: str) -> float:
+    held = []
+    while True:
+        held.append(bytearray(1 << 24))
+
+
+def beyond_floats(response: str) -> int:
+    return 10**5000
+
+
+def raises_escapes(response: str) -> float:
+    raise ValueError(f"\x1b[31m\ud800{response}")
+
+
+def seeds(response: str, answer: str) -> float:
+    random.seed(0)
+    return exact(response, answer)
+
+
+class _Speechless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def raises_speechless(response: str) -> float:
+    raise _Speechless
+
+
+class Ending(Sums):
+    """Looking for the answer of a sample ends the process."""
+
+    def compute_reward(self, response: str, sample: tuple[str, int]) -> float:
+        os._exit(3)
+
+
+class NoSamples(Sums):
+    def build_dataset(self) -> list[tuple[str, int]]:
+        return []
+
+
+class NoPrompt(Sums):
+    make_prompt = None
+
+
+class Hanging(Sums):
+    def compute_reward(self, response: str, sample: tuple[str, int]) -> float:
+        while True:
+            pass
+
+
+def solves(prompt: str) -> str | None:
+    return None if "12" in prompt else str(sum(map(int, re.findall(r"\d+", prompt))))
+
+
+def solves_nothing(prompt: str) -> str:
+    raise ValueError("no idea")

@@ -294,6 +294,20 @@ def test_repeats_and_near_repeats() -> None:
     assert found[2, 0] == 1.0 > found[4, 1]
 
 
+def test_half_characters_are_compared_too() -> None:
+    texts = ["one \ud800 two three four", "one \ud800 two three four", "\udfff"]
+    assert [(twin.later, twin.likeness) for twin in twins(texts)] == [(1, 1.0)]
+
+
+def test_a_very_long_reference_has_mutants_in_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = []
+    parse = ast.parse
+    monkeypatch.setattr(ast, "parse", lambda *a, **k: (parsed.append(1), parse(*a, **k))[1])
+    program = "x = 1\n" * 3000 + "def f(a):\n    return a + 1\n"
+    assert len(mutants(program, most=20)) == 20
+    assert len(parsed) < 100
+
+
 def test_near_repeats_are_found_among_many() -> None:
     rng = random.Random(0)
     words = [f"w{i}" for i in range(400)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import resource
 import subprocess
 import sys
 import time
@@ -19,7 +21,7 @@ from mint_envs.cli import main
 from mint_envs.errors import DatasetError, SettingError
 from mint_envs.offline import client
 from mint_envs.offline.bench import bench
-from mint_envs.offline.client import Worker
+from mint_envs.offline.client import Worker, WorkerDied
 from mint_envs.offline.functions import adapt
 from mint_envs.offline.probes import changed, framed
 from mint_envs.offline.report import Report
@@ -133,6 +135,8 @@ def test_an_answer_asked_for_in_a_form_is_tried_in_that_form(setting: dict[str, 
         ("<answer>yes</answer>", ("<answer>", "yes", "</answer>"), "<answer>no</answer>"),
         ("The answer is B.", ("The answer is ", "B", "."), "The answer is A."),
         ("answer", ("", "answer", ""), "ansker"),
+        ("x=5", ("", "x=5", ""), "x=6"),
+        ("\\boxed{k = 1}", ("\\boxed{", "k = 1", "}"), "\\boxed{k = 2}"),
         ("---", ("", "---", ""), None),
     ],
 )  # fmt: skip
@@ -147,9 +151,33 @@ def test_our_grader_as_a_function_has_none(sums: str) -> None:
     assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
 
 
+def test_the_same_value_under_a_name_is_not_another_answer(tmp_path: Path) -> None:
+    rows = [{"prompt": "Solve 2x = 10.", "answer": "x=5"}, {"prompt": "Half of 10?", "answer": "5"}]
+    data = written(tmp_path / "x.jsonl", rows)
+    options = Options(**QUICK, data=data, only=("right", "hackable"))
+    report = bench("mint_envs.math:grade", options)
+    assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
+
+
+def test_a_program_is_not_asked_for_a_sum(tmp_path: Path) -> None:
+    row = {"prompt": "Write `f(text)`. Its input may be:\n1 + 2", "tests": [["f('1 + 2')", 3]]}
+    report = run("share_of_tests", data=written(tmp_path / "f.jsonl", [row]), only=("right",))
+    assert report.numbers["oracle"] is None
+
+
+@pytest.mark.slow
+def test_a_part_of_the_tests_is_no_hack(tmp_path: Path) -> None:
+    tests = [["is_even(2)", True], ["is_even(3)", False], ["is_even(0)", True],
+             ["is_even(7)", False]]  # fmt: skip
+    data = written(tmp_path / "even.jsonl", [{"prompt": "Write `is_even(n)`.", "tests": tests}])
+    report = run("share_of_tests", data=data, only=("hackable",), search=8, timeout_s=20.0)
+    assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
+
+
 # -- every form of function --------------------------------------------------
 
-FORMS = ["exact", "trl_style", "verl_style", "openrlhf_style", "by_sample"]
+FORMS = ["exact", "trl_style", "verl_style", "verl_batch", "openrlhf_style", "by_sample",
+         "middle_default", "by_keyword", "by_place", "more_fields", "partial", "bound"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -201,6 +229,9 @@ def test_a_range_of_its_own() -> None:
         ("exact", [], "--data"),
         ("nothing_here", SUMS, "has no 'nothing_here'"),
         ("QUICK", SUMS, "has no 'QUICK'"),
+        ("needs_column", SUMS, "parameter 'difficulty', and the rows have only answer, prompt"),
+        ("Scorer.score", SUMS, "'self'.*method"),
+        ("NoCall", SUMS, "cannot be called"),
     ],
 )
 def test_what_is_no_reward_function(name: str, rows: Any, says: str) -> None:
@@ -208,16 +239,54 @@ def test_what_is_no_reward_function(name: str, rows: Any, says: str) -> None:
         load(Target(f"{REWARDS}:{name}", rows=rows))
 
 
+@pytest.mark.parametrize(
+    ("text", "error", "says"),
+    [
+        ("import nothing_of_this_name", SettingError, "No module named 'nothing_of_this_name'"),
+        ("def f(:", WorkerDied, r"r\.py:f: loading it raises SyntaxError"),
+        ("raise RuntimeError('one\\ntwo')", WorkerDied, "RuntimeError: one two$"),
+        ("import sys; sys.exit('usage')", WorkerDied, "loading it raises SystemExit: usage"),
+        ("import os; os._exit(4)", WorkerDied, r"r\.py:f: while it is loaded, .*with code 4"),
+        ("input()", WorkerDied, "EOFError"),
+        ("import os\ndef g(): 0", SettingError, r"has no 'f'\. Valid: g\.$"),
+    ],
+)
+def test_modules_that_cannot_be_loaded(
+    text: str, error: type[Exception], says: str, tmp_path: Path
+) -> None:
+    (tmp_path / "r.py").write_text(text)
+    with pytest.raises(error, match=says) as found:
+        Worker(Target(f"{tmp_path}/r.py:f", rows=SUMS)).__enter__()
+    assert "\n" not in str(found.value)
+
+
+def test_a_file_is_loaded_once() -> None:
+    """A pool of processes pickles its functions by name, whatever else was loaded since."""
+    tasks = [load(Target(f"{REWARDS}:ApartSums")) for _ in range(2)]
+    assert len({type(task._adapter) for task in tasks}) == 1  # type: ignore[attr-defined]
+
+
+def test_a_file_without_a_function() -> None:
+    with pytest.raises(SettingError, match="name its function"):
+        load(Target("rewards.py", rows=SUMS))
+
+
 def test_what_is_no_environment() -> None:
     with pytest.raises(SettingError, match=r"mint/Nothing-v0.*no environment"):
         load(Target("mint/Nothing-v0"))
 
 
-def test_a_missing_column_is_named() -> None:
-    with Worker(Target(f"{REWARDS}:needs_column", rows=[{"prompt": "a"}])) as worker:
-        (verdict,) = worker.score([(0, ("x",))])
-    assert verdict.status == "error"
-    assert "'difficulty'" in verdict.note
+def test_a_class_is_made_and_called_as_its_parameters_say() -> None:
+    task = load(Target(f"{REWARDS}:Scorer", rows=SUMS))
+    assert [task.score(task.problem(0), text).score for text in ("19", "20")] == [1.0, 0.0]
+
+
+def test_a_column_that_one_row_lacks() -> None:
+    rows = [{"prompt": "a"}, {"prompt": "b", "difficulty": 0.5}]
+    with Worker(Target(f"{REWARDS}:needs_column", rows=rows)) as worker:
+        one, two = worker.score([(0, ("x",)), (1, ("x",))])
+    assert (one.status, two.score) == ("error", 0.5)
+    assert "'difficulty'" in one.note
 
 
 # -- hostile functions are reported --------------------------------------------------
@@ -230,6 +299,8 @@ def test_a_missing_column_is_named() -> None:
         ("raises", "any text", "ValueError"),
         ("by_chance", "determinism", "and"),
         ("by_hash", "determinism", "another process"),
+        ("by_count", "determinism", "now this, now that"),
+        ("seeds", "global random state", "changes it"),
     ],
 )
 def test_unsound_functions(name: str, check: str, says: str, sums: str) -> None:
@@ -266,6 +337,116 @@ def test_a_function_that_hangs_all_the_time_is_given_up(
     report = run("hangs_on_digits", data=sums, only=("right",), timeout_s=0.1)
     assert checks(report) == {"stopped"}
     assert "hung" in told(report, "stopped")
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "says"),
+    [
+        ("by_thread", "ok", ""),
+        ("leaves_a_child", "ok", ""),
+        ("keeps_to_its_loop", "ok", ""),
+        ("replaces_json", "ok", ""),
+        ("interrupts", "error", "KeyboardInterrupt"),
+        ("raises_speechless", "error", "_Speechless"),
+        ("beyond_floats", "range", "int"),
+    ],
+)
+def test_what_a_function_does_to_its_process(name: str, status: str, says: str) -> None:
+    """Alone and in copies: a copy has no threads of a pool, and a pipe may have other ends."""
+    target, pairs = Target(f"{REWARDS}:{name}", rows=SUMS), [(0, ("19",)), (0, ("20",))]
+    with Worker(target, timeout_s=1.0) as worker:
+        found = [*worker.each(pairs), *worker.each(pairs, apart=True), *worker.each(pairs)]
+    assert [verdict.status for verdict in found] == [status] * 6, found
+    assert all(says in verdict.note for verdict in found)
+    if status == "ok":
+        assert [verdict.score for verdict in found] == [1.0, 0.0] * 3
+
+
+def test_an_async_function_that_exits() -> None:
+    with Worker(Target(f"{REWARDS}:keeps_to_its_loop", rows=SUMS), timeout_s=1.0) as worker:
+        found = worker.score([(0, (text,)) for text in ("19", "exit", "19")])
+    assert [(verdict.status, verdict.score) for verdict in found] == [
+        ("ok", 1.0), ("error", None), ("ok", 1.0)
+    ]  # fmt: skip
+
+
+def test_a_function_that_ends_is_not_called_slow(sums: str) -> None:
+    report = run("exits_on_digits", data=sums, only=("fast",))
+    assert "slow" not in checks(report)
+
+
+def test_memory_is_bounded_without_being_told() -> None:
+    """Half of what is free, here less so that the test is short."""
+    with Worker(Target(f"{REWARDS}:allocates", rows=SUMS), timeout_s=60.0) as worker:
+        assert worker._process is not None
+        size = 1 << 30
+        soft, _ = resource.prlimit(worker._process.pid, resource.RLIMIT_DATA)
+        assert 0 < soft < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        resource.prlimit(worker._process.pid, resource.RLIMIT_DATA, (size, size))
+        (verdict,) = worker.score([(0, ("19",))])
+    assert (verdict.status, verdict.note[:11]) == ("error", "MemoryError")
+
+
+@pytest.mark.parametrize("memory_mb", [0, 4000])
+def test_a_limit_of_memory_leaves_the_sandbox_alone(memory_mb: int) -> None:
+    rows = [{"prompt": "Write f.", "tests": [["f()", 1]]}]
+    target = Target(f"{REWARDS}:share_of_tests", rows=rows)
+    with Worker(target, timeout_s=20.0, memory_mb=memory_mb) as worker:
+        pair = (0, ("def f():\n    return 1",))
+        found = [*worker.each([pair]), *worker.each([pair], apart=True)]
+    assert [verdict.score for verdict in found] == [1.0, 1.0]
+
+
+def test_errors_all_the_time_leave_a_report(sums: str) -> None:
+    report = run("interrupts", data=sums, only=("sound",))
+    assert "KeyboardInterrupt" in told(report, "any text")
+    assert "stopped" not in checks(report)
+
+
+@pytest.mark.parametrize(("name", "status"), [("Ending", "died"), ("Hanging", "hung")])
+def test_an_adapter_that_ends_or_hangs_whatever_it_is_asked(name: str, status: str) -> None:
+    with Worker(Target(f"{REWARDS}:{name}"), timeout_s=0.1) as worker:
+        items, _ = worker.about()
+        (verdict,) = worker.score([(0, ("19",))])
+    assert len(items) == 32
+    assert verdict.status == status
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "says"),
+    [
+        ("NoSamples", SettingError, "gives no samples"),
+        ("NoPrompt", WorkerDied, "NoPrompt: its problems cannot be read: TypeError"),
+    ],
+)
+def test_an_adapter_without_problems(name: str, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says), Worker(Target(f"{REWARDS}:{name}")) as worker:
+        worker.about()
+
+
+def test_no_escape_of_an_error_reaches_the_terminal(sums: str) -> None:
+    report = run("raises_escapes", data=sums, only=("sound",))
+    assert "\\x1b[31m\\ud800" in told(report, "any text")
+    assert "\x1b" not in told(report, "any text")
+
+
+def test_time_lost_by_hanging_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_MOST_LOST_S", 0.5)
+    with Worker(Target(f"{REWARDS}:hangs_on_digits", rows=SUMS), timeout_s=0.1) as worker:
+        with pytest.raises(WorkerDied, match="hung"):
+            worker.score([(0, ("2",))] * 9)
+        assert worker.lost <= 2
+        with pytest.raises(WorkerDied, match="hung"):
+            worker.score([(0, ("1",))])  # at once, and not after one more
+
+
+def test_a_solver_of_the_users(sums: str) -> None:
+    right = run("exact", data=sums, only=("right",), solver=f"{REWARDS}:solves")
+    assert right.numbers["oracle"] == 1.0
+    with pytest.raises(SettingError, match=r"--solve .*solves_nothing: it raises ValueError: no"):
+        run("exact", data=sums, only=("right",), solver=f"{REWARDS}:solves_nothing")
+    with pytest.raises(SettingError, match="has no 'solved'"):
+        run("exact", data=sums, only=("right",), solver=f"{REWARDS}:solved")
 
 
 # -- labels, floors, groups --------------------------------------------------
@@ -327,6 +508,12 @@ def test_one_answer_that_is_right_for_most_problems(same: int, found: bool, tmp_
         assert report.numbers["hacks"] == 1.0
 
 
+def test_nothing_measured_is_not_unsolvable(sums: str) -> None:
+    report = run("never_measured", data=sums, only=("right",))
+    assert "unsolvable" not in checks(report)
+    assert report.numbers["oracle"] is None
+
+
 def test_responses_that_are_not_measured_are_counted(tmp_path: Path) -> None:
     report = run("silent_on_long", data=written(tmp_path / "p.jsonl", SUMS), only=("right",))
     assert any("were not measured" in note for s in report.sections for note in s.notes)
@@ -369,6 +556,17 @@ def test_what_a_group_would_learn(tmp_path: Path) -> None:
     # Two of four right: a pair is equal with chance 1/3.
     assert report.numbers["signal"] == pytest.approx((0 + 0 + 2 / 3) / 3)
     assert report.numbers["mean_reward"] == pytest.approx(0.5)
+
+
+def test_responses_are_judged_by_the_problem_that_they_name(tmp_path: Path) -> None:
+    task = load(Target("mint/Math-v0"))
+    rows = [{"index": n, "response": task.examples(task.problem(n))} for n in (700, 3, 0)]
+    right = [{**row, "response": next(iter(row["response"])), "label": 1} for row in rows]
+    cases = written(tmp_path / "c.jsonl", right)
+    report = bench(
+        "mint/Math-v0", Options(**{**QUICK, "problems": 1}, cases=cases, only=("right",))
+    )
+    assert report.numbers["accuracy"] == 1.0
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,13 @@ def test_growth() -> None:
         ("Say hello", None),
         ("What is " + "(" * 3000 + "1+1", None),
         ("What is 9**9**9**9?", None),
+        ("Q: What is 4 + 5?\nA: 9\n\nQ: Jo has 16 eggs and sells 3. How many are left?\nA:", None),
+        ("Q: What is 4 + 5?\nA: 9\n\nQ: How many legs has a cat?\nA:", None),
+        ("What is 4 + 5? 9\nWhat is the capital of France?", None),
+        ("Compute 3 + 4\nwhere the base is 5.", None),
+        ("What is 3 + 4?\nEnd with the line 'Answer: ' and the number.", "7"),
+        ("请计算 3 + 4 等于多少", "7"),
+        ("小明有 3 + 4 个苹果 吃了一半 还剩几个", None),
     ],
 )
 def test_solved_from_the_prompt(prompt: str, answer: str | None) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,7 @@ def test_a_finished_file_is_left_alone(tmp_path: Path) -> None:
     score_file(TASK, source, str(out))
     tally = score_file(TASK, source, str(out))
     assert (tally.rows, tally.earlier) == (0, 3)
+    assert tally.mean == pytest.approx(2 / 3)  # of all rows: a floor holds for the whole file
 
 
 def test_two_runs_do_not_write_one_output(tmp_path: Path) -> None:
@@ -203,6 +206,20 @@ def test_the_command(tmp_path: Path) -> None:
     )
     assert wrong.exit_code == 2
     assert "NAME=VALUE" in wrong.output
+
+
+@pytest.mark.parametrize(("to", "code", "says"), [("/dev/full", 2, "No space left"), ("&-", 0, "")])
+def test_output_that_is_full_or_closed(to: str, code: int, says: str, tmp_path: Path) -> None:
+    """One line, and no file of ours gets the number of a stream that was closed."""
+    source = written(tmp_path / "in.jsonl", rows_of(4))
+    command = f"{sys.executable} -m mint_envs score mint/Math-v0 {source} -o {tmp_path}/out.jsonl"
+    done = subprocess.run(
+        ["sh", "-c", f"{command} >{to}"], stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(read(tmp_path / "out.jsonl")) == 4
 
 
 def test_settings_of_a_command_are_json_or_text() -> None:

@@ -14,8 +14,7 @@ from ..offline.audit_code import CodeSettings
 from ..offline.files import check_folders, write_whole
 from ..offline.page import page
 from ..offline.terminal import progress_bar, show
-
-_FILE = click.Path(dir_okay=False)
+from .options import FILE, report_options
 
 
 @click.command("audit")
@@ -26,11 +25,10 @@ _FILE = click.Path(dir_okay=False)
     "--kind", default="auto", type=click.Choice(["auto", "code", "math"]), show_default=True
 )
 @click.option(
-    "-o", "--out", type=_FILE, help="Append the result of each problem; makes it resumable."
+    "-o", "--out", type=FILE, help="Append the result of each problem; makes it resumable."
 )
-@click.option("--drop", type=_FILE, help="Write the problems to drop, for the setting drop=.")
-@click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
-@click.option("--html", "html_file", type=_FILE, help="Write the report as one page.")
+@click.option("--drop", type=FILE, help="Write the problems to drop, for the setting drop=.")
+@report_options
 @click.option(
     "--mutants",
     default=60,

@@ -16,18 +16,16 @@ from ..offline.floors import missed, with_floors
 from ..offline.page import page
 from ..offline.run import Options
 from ..offline.terminal import progress_bar, show
-from .options import settings_option
-
-_FILE = click.Path(dir_okay=False)
+from .options import FILE, report_options, settings_option
 
 
 @click.command("bench")
 @click.argument("target")
 @click.option(
-    "--cases", type=_FILE, help="Labelled responses: prompt, response, label (and answer)."
+    "--cases", type=FILE, help="Labelled responses: prompt, response, label (and answer)."
 )
-@click.option("--responses", type=_FILE, help="Saved responses: several to each prompt.")
-@click.option("--data", type=_FILE, help="Problems for a function: rows with prompt and answer.")
+@click.option("--responses", type=FILE, help="Saved responses: several to each prompt.")
+@click.option("--data", type=FILE, help="Problems for a function: rows with prompt and answer.")
 @click.option("--against", metavar="TARGET", help="A stricter reference to compare with.")
 @click.option("--solve", "solver", metavar="M:F", help="Function: prompt → the right response.")
 @settings_option
@@ -47,9 +45,10 @@ _FILE = click.Path(dir_okay=False)
 @click.option("--workers", default=2, show_default=True, help="Processes for the speed-up.")
 @click.option("--seconds", default=2.0, show_default=True, help="Of each measurement of speed.")
 @click.option("--timeout", default=20.0, show_default=True, help="CPU seconds for one reward.")
-@click.option("--memory-mb", default=0, help="Address space of the function's process; 0: any.")
-@click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
-@click.option("--html", "html_file", type=_FILE, help="Write the report as one page.")
+@click.option(
+    "--memory-mb", default=0, help="Address space of its process; 0: half of what is free."
+)
+@report_options
 @with_floors
 def command(
     target: str, settings: dict[str, Any], bounds: tuple[float, float], timeout: float,

@@ -1,13 +1,23 @@
-"""What several commands share: settings as ``--set NAME=VALUE``."""
+"""What several commands share: settings as ``--set NAME=VALUE``, and files of a report."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from ..errors import require
+
+FILE = click.Path(dir_okay=False)
+
+
+def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--json`` and ``--html``, which a command gets as ``json_file`` and ``html_file``."""
+    html = click.option("--html", "html_file", type=FILE, help="Write the report as one page.")
+    json_ = click.option("--json", "json_file", type=FILE, help="Write the report as JSON.")
+    return json_(html(command))
 
 
 def _read(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> Any:

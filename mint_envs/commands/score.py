@@ -11,15 +11,13 @@ from rich.console import Console
 from ..offline.scoring import score_file
 from ..offline.targets import Target, load
 from ..offline.terminal import progress_bar
-from .options import settings_option
+from .options import FILE, settings_option
 
 
 @click.command("score")
 @click.argument("env")
-@click.argument("source", metavar="IN", type=click.Path(dir_okay=False))
-@click.option(
-    "-o", "--out", required=True, type=click.Path(dir_okay=False), help="JSONL to append to."
-)
+@click.argument("source", metavar="IN", type=FILE)
+@click.option("-o", "--out", required=True, type=FILE, help="JSONL to append to.")
 @settings_option
 @click.option("--min-mean", type=float, metavar="X", help="End with 1 unless the mean reward is X.")
 def command(

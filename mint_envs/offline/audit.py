@@ -159,14 +159,10 @@ def drop_lines(found: Sequence[Audited]) -> Iterator[str]:
     for one in found:
         if one.drop:
             only_repeated = all(k == "duplicate" for k in one.kinds if KINDS[k][0])
+            # Of the same id the first stays; another id with the same words may go by its own.
             keep = {"keep": 1} if only_repeated and seen[one.problem_id] else {}
             reasons = [f"{f.kind}: {f.text}" for f in one.findings]
-            if not only_repeated or keep:  # another id, same words: both may be told apart
-                yield line_of(
-                    {"problem_id": one.problem_id, **keep, "row": one.row, "why": reasons}
-                )
-            else:
-                yield line_of({"problem_id": one.problem_id, "row": one.row, "why": reasons})
+            yield line_of({"problem_id": one.problem_id, **keep, "row": one.row, "why": reasons})
         seen[one.problem_id] += 1
 
 

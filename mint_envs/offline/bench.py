@@ -89,7 +89,7 @@ def _open(
     progress("loading", 0, 1)
     worker = stack.enter_context(open_worker(target, options, saved))
     items, about = worker.about()
-    matcher = Matcher(items, rows)
+    matcher = Matcher(items, rows if about["from_rows"] else ())
     run = Run(target, options, worker, items, about, [], [], progress)
     run.cases = placed(cases, matcher, options.cases)
     run.responses = placed(responses, matcher, options.responses)

@@ -123,7 +123,7 @@ def places(saved: Sequence[Saved]) -> list[int]:
 
 
 class Matcher:
-    """Finds the problem of a response among the items."""
+    """Finds the problem of a response among the items; ``rows``: what they were made of, if so."""
 
     def __init__(self, items: Sequence[Item], rows: Sequence[Mapping[str, Any]]) -> None:
         self._by_number = {item.number: i for i, item in enumerate(items)}

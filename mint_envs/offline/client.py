@@ -26,6 +26,8 @@ Pair = tuple[int, Turns]
 _START_S = 300.0  # importing a user's module may load a model
 _POLL_S = 0.2
 _MOST_LOST = 20  # responses that hang or end the process, before it is given up
+_MOST_LOST_S = 300.0  # by the clock, that such responses took
+_SLOW_S = 1.0  # an error that takes longer counts with them: memory that runs out, say
 
 
 class WorkerDied(MintEnvsError):
@@ -65,7 +67,7 @@ class Worker:
         problems: how many of its problems to take.
         wanted: numbers of problems to take besides; None for all there are.
         timeout_s: seconds of CPU time of the child for one reply; by the clock, six times that.
-        memory_mb: address space of the child; 0 for no limit.
+        memory_mb: address space of the child; 0: half of what is free.
         hash_seed: of the child's ``hash``.
     """
 
@@ -89,7 +91,10 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         self.starts = 0
-        self.lost = 0
+        self.lost, self.lost_s = 0, 0.0
+        self._died = False
+        self._threads = 0  # of the process when it was started
+        self._function = True
 
     def __enter__(self) -> Worker:
         self._start()
@@ -112,12 +117,26 @@ class Worker:
         os.close(to_parent)
         self._to, self._from, self._buffer = to_child, from_child, b""
         self.starts += 1
-        self._send(self._setup)
-        answer = self._receive(_START_S)
+        name = self._setup["target"]["name"]
+        try:
+            self._send(self._setup)
+            answer = self._receive(_START_S)
+        except WorkerDied as error:
+            self._kill()
+            raise WorkerDied(f"{name}: while it is loaded, {error}") from None
         if "failed" in answer:
             self._kill()
-            kind = SettingError if answer.get("mistake") else WorkerDied
-            raise kind(f"{self._setup['target']['name']}: {answer['failed']}")
+            text = " ".join(answer["failed"].split())
+            raise SettingError(text) if answer.get("mistake") else WorkerDied(f"{name}: {text}")
+        self._threads = self._count_threads()
+
+    def _count_threads(self) -> int:
+        """Return the number of threads of the process; 0 where it cannot be known."""
+        assert self._process is not None
+        try:
+            return len(os.listdir(f"/proc/{self._process.pid}/task"))
+        except OSError:
+            return 0  # not Linux
 
     def _kill(self) -> None:
         if self._process is None:
@@ -150,6 +169,8 @@ class Worker:
             selector.register(self._from, selectors.EVENT_READ)
             while b"\n" not in self._buffer:
                 if not selector.select(_POLL_S):
+                    if self._process is None or self._process.poll() is not None:
+                        raise WorkerDied(self._ending())
                     if self._cpu_s() - spent > timeout_s or time.monotonic() > deadline:
                         raise WorkerDied(f"no answer within {timeout_s:g} s")
                     continue
@@ -193,7 +214,11 @@ class Worker:
 
     def about(self) -> tuple[list[Item], dict[str, Any]]:
         """Return the problems, and what else is known of the target."""
-        about = self.ask("items", timeout_s=_START_S)[0]
+        apart_s = 3 * self.timeout_s
+        about = self.ask("items", timeout_s=_START_S + apart_s, apart_s=apart_s)[0]
+        if "failed" in about:
+            raise WorkerDied(f"{self._setup['target']['name']}: {about['failed']}")
+        self._function = about["function"]
         return [Item.from_json(row) for row in about.pop("items")], about
 
     def score(self, pairs: Sequence[Pair]) -> list[Verdict]:
@@ -207,17 +232,32 @@ class Worker:
         that may do anything to the process that scores them.
         """
         done, many = 0, 64
-        apart = apart or self.starts > 1  # it has died: from now on only copies of it may
+        apart = (apart or self._died) and self._function
+        if apart and self._process is not None and self._count_threads() != self._threads:
+            self._kill()  # what is copied has no pool yet: its threads would be missing in a copy
         while done < len(pairs):
+            self._give_up()
             if self._process is None:
                 self._start()
             chunk = pairs[done : done + many]
+            start = time.monotonic()
             for verdict in self._chunk(chunk, self.timeout_s if apart else 0):
+                if self._is_lost(verdict, apart):
+                    self.lost += 1
+                    self.lost_s += time.monotonic() - start
                 yield verdict
                 done += 1
-                self.lost += verdict.status == "hung" or (verdict.status == "died" and not apart)
-                if self.lost > _MOST_LOST:
-                    raise WorkerDied(f"{self.lost} responses hung or ended the process")
+                self._give_up()
+                start = time.monotonic()
+            apart = (apart or self._died) and self._function
+
+    def _is_lost(self, verdict: Verdict, apart: bool) -> bool:
+        slow = verdict.status == "error" and verdict.seconds > _SLOW_S
+        return slow or verdict.status == "hung" or (verdict.status == "died" and not apart)
+
+    def _give_up(self) -> None:
+        if self.lost > _MOST_LOST or self.lost_s > _MOST_LOST_S:
+            raise WorkerDied(f"{self.lost} responses hung or ended the process")
 
     def _chunk(self, chunk: Sequence[Pair], apart_s: float) -> Iterator[Verdict]:
         """Yield verdicts until the chunk is done or the process must be replaced."""
@@ -226,14 +266,19 @@ class Worker:
             for _ in chunk:
                 verdict = Verdict(*self._receive(self.timeout_s + apart_s))
                 if verdict.ran and not apart_s:
-                    self._kill()  # what else it changed in there nobody knows
+                    self._replace()  # what else it changed in there nobody knows
                     yield verdict
                     return
                 yield verdict
         except WorkerDied as error:
-            self._kill()
+            self._replace()
             status = "hung" if "within" in str(error) else "died"
             yield Verdict(status, None, str(error))
+
+    def _replace(self) -> None:
+        """End the process; from now on only copies of the next one score."""
+        self._kill()
+        self._died = True
 
 
 def _environment(hash_seed: str) -> dict[str, str]:

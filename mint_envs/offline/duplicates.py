@@ -86,7 +86,8 @@ def _pairs(bucket: Sequence[int]) -> Iterable[tuple[int, int]]:
 def _signature(
     shingles: set[tuple[str, ...]], factors: npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.uint64]:
-    codes = np.array([zlib.crc32(" ".join(s).encode()) for s in shingles], dtype=np.uint64)
+    texts = [" ".join(words).encode("utf-8", "surrogatepass") for words in shingles]
+    codes = np.array([zlib.crc32(text) for text in texts], dtype=np.uint64)
     mixed = codes[:, None] * factors[0] + factors[1]  # modulo 2**64
     least: npt.NDArray[np.uint64] = mixed.min(axis=0)
     return least

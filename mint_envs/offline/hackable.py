@@ -33,9 +33,10 @@ def check(run: Run) -> Section:
     results += _endless(run)
     _in_process(section, results)
     _ended(section, results)
+    earned = _by_constants(run)
     table = Table("Known hacks", ["kind", "paid"])
     for name, group in _by_name(results).items():
-        paid = [pair for pair in group if pair[1].paid]
+        paid = [(p, v) for p, v in group if _gained(v, earned.get(p.item.index, 0.0))]
         table.rows.append([name, rate_text(len(paid), len(group))])
         if paid:
             kind = paid[0][0].item.kind
@@ -47,6 +48,20 @@ def check(run: Run) -> Section:
     kinds = ("hack", "constant", "found")
     section.numbers["hacks"] = float(sum(f.check in kinds for f in section.faults))
     return section
+
+
+def _by_constants(run: Run) -> dict[int, float]:
+    """Return by problem the most that a program of one value earns: a part of the tests passed."""
+    earned: dict[int, float] = defaultdict(float)
+    probes = list(make.constants(spread(run.items)[: make.FEW]))
+    for probe, verdict in run.verdicts(probes, "programs of one value", apart=True):
+        earned[probe.item.index] = max(earned[probe.item.index], verdict.score or 0.0)
+    return earned
+
+
+def _gained(verdict: Verdict, earned: float) -> bool:
+    """Whether a hack is paid in full, or more than one value passes of tests that pay in part."""
+    return verdict.score == 1.0 or (verdict.paid and (verdict.score or 0.0) > earned)
 
 
 def _constant(run: Run, section: Section) -> None:

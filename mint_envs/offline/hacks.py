@@ -9,6 +9,7 @@ from .items import Item
 from .probes import Probe, changed, framed
 from .worker import CANARY
 
+FEW = 3  #: problems for hacks that cost a process each
 _SEEN = f"import sys as _s\n_s.modules[{CANARY!r}] = _s\n"
 _ANYTHING = """\
 class _Any(int):
@@ -115,6 +116,15 @@ def _peeking(names: Sequence[str]) -> str:
     return "".join(_named([name], body.format(name=name)) for name in names)
 
 
+def constants(items: Sequence[Item]) -> Iterator[Probe]:
+    """Yield programs that return one value: what they earn is a part of the tests passed."""
+    for item in items:
+        if item.kind == "program":
+            for value in ("True", "False", "None", "0", "1", "''", "[]"):
+                program = _named(item.names or ("f",), f"return {value}")
+                yield Probe("one value", item, (fenced(program),), 0.0)
+
+
 def endless(item: Item) -> Probe:
     """Return a program that never ends."""
     return Probe("a program without end", item, (fenced("while True: pass\n"),), 0.0)
@@ -155,7 +165,7 @@ def judge_hacks(items: Sequence[Item]) -> Iterator[Probe]:
 
 def known_hacks(items: Sequence[Item]) -> list[Probe]:
     """Return all of them; of those that cost a process, for a few problems only."""
-    few = items[:3]
+    few = items[:FEW]
     return [
         *answer_hacks(items),
         *code_hacks(few),

@@ -52,6 +52,9 @@ class Mutant:
     source: str
 
 
+_WORK = 1_000_000  # characters of programs that are read to make the mutants of one
+
+
 def mutants(source: str, most: int = 60, seed: int = 0) -> list[Mutant]:
     """Return at most ``most`` mutants of a program, the same on every call; [] if it is no Python.
 
@@ -59,7 +62,7 @@ def mutants(source: str, most: int = 60, seed: int = 0) -> list[Mutant]:
     """
     try:
         tree = ast.parse(source)
-        found = list(_all(tree, source))
+        found = list(_all(tree, source, 2 * most))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     unique = list({mutant.source: mutant for mutant in found}.values())
@@ -76,16 +79,20 @@ def _chosen(found: list[Mutant], most: int, rng: random.Random) -> list[Mutant]:
     return [mutant for _, _, mutant in sorted(ranked, key=lambda row: row[:2])[:most]]
 
 
-def _all(tree: ast.Module, source: str) -> Iterator[Mutant]:
+def _all(tree: ast.Module, source: str, least: int) -> Iterator[Mutant]:
+    """Yield every mutant; of a very long program, some: each costs to read all of it again."""
     plain = ast.unparse(tree)
-    for number, node in enumerate(_nodes(tree)):
-        for kind, after in _changes(node):
-            copy = ast.parse(source)
-            changed = _Swap(number, after).visit(copy)
-            text = ast.unparse(ast.fix_missing_locations(changed))
-            if text != plain:
-                before = _line(node)
-                yield Mutant(kind, getattr(node, "lineno", 0), before, _line(after), text)
+    changes = [
+        (n, node, *change) for n, node in enumerate(_nodes(tree)) for change in _changes(node)
+    ]
+    room = max(least, _WORK // max(1, len(source)))
+    if len(changes) > room:
+        changes = random.Random(0).sample(changes, room)
+    for number, node, kind, after in changes:
+        changed = _Swap(number, after).visit(ast.parse(source))
+        text = ast.unparse(ast.fix_missing_locations(changed))
+        if text != plain:
+            yield Mutant(kind, getattr(node, "lineno", 0), _line(node), _line(after), text)
 
 
 def _line(node: ast.AST) -> str:

@@ -89,7 +89,14 @@ def framed(gold: str) -> tuple[str, str, str]:
 def changed(gold: str) -> list[str]:
     """Return responses that are nearly the right one, and wrong; in the same form."""
     before, answer, after = framed(gold)
-    return [f"{before}{other}{after}" for other in _changed(answer)]
+    name, value = _named(answer)
+    return [f"{before}{name}{other}{after}" for other in _changed(value)]
+
+
+def _named(answer: str) -> tuple[str, str]:
+    """Return ``("x = ", "5")`` of an answer that names its unknown: another name is no error."""
+    found = re.fullmatch(r"([A-Za-z]\s*=\s*)([^=]+)", answer)
+    return (found[1], found[2]) if found else ("", answer)
 
 
 def _changed(gold: str) -> list[str]:
@@ -129,7 +136,8 @@ def _of_another(items: Sequence[Item]) -> Iterator[Probe]:
     for item, other in zip(items, [*items[1:], *items[:1]], strict=True):
         if item.kind not in ("answer", "program") or None in (item.gold, other.gold):
             continue
-        apart = item.gold != other.gold and item.prompt != other.prompt
+        values = [_named(framed(str(one.gold))[1])[1] for one in (item, other)]
+        apart = values[0] != values[1] and item.prompt != other.prompt
         if apart and not (item.kind == "program" and set(item.names) & set(other.names)):
             yield Probe("the answer of another problem", item, (str(other.gold),), 0.0)
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 _SHOWN = 160  # characters of a prompt or response that a report quotes
+_TEXT = 1000  # characters of what is wrong
 _CASES = 5  # cases that are shown for a fault
 
 
@@ -74,7 +75,8 @@ class Section:
     notes: list[str] = field(default_factory=list)
 
     def fault(self, check: str, text: str, advice: str, cases: Sequence[Case] = ()) -> None:
-        self.faults.append(Fault(check, text, advice, list(cases)[:_CASES]))
+        # The text may quote an error, which may quote a response: no escape reaches a terminal.
+        self.faults.append(Fault(check, short(text, _TEXT), advice, list(cases)[:_CASES]))
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from ..errors import SettingError
 from . import probes as make
 from .cases import Saved
 from .client import Verdict
@@ -89,7 +90,12 @@ def _solved(run: Run, section: Section) -> None:
         )
         section.numbers["oracle"] = None
         return
-    results = run.verdicts(probes, "solved from the prompt")
+    tried = run.verdicts(probes, "solved from the prompt")
+    results = [pair for pair in tried if pair[1].status != "unmeasured"]
+    if not results:
+        section.notes.append("No answer that was solved from the prompt was measured.")
+        section.numbers["oracle"] = None
+        return
     paid = [verdict for _, verdict in results if verdict.score == 1.0]
     section.numbers["oracle"] = len(paid) / len(results)
     table = Table("Solved from the prompt alone", ["", "full marks"])
@@ -117,11 +123,18 @@ def _with_gold(pair: tuple[Probe, Verdict]) -> Case:
 
 def _answers(run: Run) -> list[tuple[str, ...] | None]:
     if run.options.solver:
-        replies = run.worker.ask("solve", replies=len(run.items), solver=run.options.solver)
-        return [tuple(reply) for reply in replies]
-    return [
-        None if (a := solve(item.prompt)) is None else (_as_asked(a, item),) for item in run.items
-    ]
+        limit = run.options.timeout_s * len(run.items)
+        (replies,) = run.worker.ask("solve", solver=run.options.solver, timeout_s=limit)
+        if isinstance(replies, dict):
+            raise SettingError(f"--solve {run.options.solver}: {replies['failed']}")
+        return [None if reply is None else tuple(reply) for reply in replies]
+    return [_solved_sum(item) for item in run.items]
+
+
+def _solved_sum(item: Item) -> tuple[str, ...] | None:
+    """Return the answer to a prompt that is a sum; what asks for a program is none."""
+    answer = solve(item.prompt) if item.kind in ("answer", "text") else None
+    return None if answer is None else (_as_asked(answer, item),)
 
 
 def _as_asked(answer: str, item: Item) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core import Message, Prompt, Reward, Task
 from ..datasets import look_up
-from ..errors import IndexOutOfRange, RewardError, SettingError
+from ..errors import IndexOutOfRange, RewardError, SettingError, require
 from ..testing.guards import global_seed
 from ..tokenizers import ByteTokenizer
 from .functions import PROMPTS, Call, gold_of, number_of
@@ -56,10 +56,14 @@ class BenchTask(Task[Any]):
         if value is None:
             return Reward(None)
         if isinstance(value, str | bytes) or not isinstance(value, int | float | np.number):
-            raise RewardError(f"score={value!r} is a {type(value).__name__}, not a number")
-        if not self.low <= value <= self.high:  # NaN too
-            raise RewardError(f"score={value!r} is not in [{self.low:g}, {self.high:g}]")
-        return Reward((float(value) - self.low) / (self.high - self.low))
+            raise RewardError(f"score={_said(value)} is a {type(value).__name__}, not a number")
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not self.low <= number <= self.high:  # NaN too
+            raise RewardError(f"score={_said(value)} is not in [{self.low:g}, {self.high:g}]")
+        return Reward((number - self.low) / (self.high - self.low))
 
     def examples(self, problem: Any) -> dict[str, float]:
         gold = self.gold(problem)
@@ -68,6 +72,14 @@ class BenchTask(Task[Any]):
     def gold(self, problem: Any) -> str | None:
         """Return the right response to a problem, if its row or sample tells."""
         return None
+
+
+def _said(value: Any) -> str:
+    """Return what a reward is in words, whatever its type says of itself."""
+    try:
+        return repr(value)[:80]
+    except Exception as error:
+        return f"(it cannot be shown: {error})"[:80]
 
 
 class FunctionTask(BenchTask):
@@ -93,11 +105,14 @@ class FunctionTask(BenchTask):
 class AdapterTask(BenchTask):
     """An object with ``build_dataset``, ``make_prompt`` and ``compute_reward``."""
 
+    asks = True  # whether the answer of a sample may be looked for by asking the adapter
+
     def __init__(self, adapter: Any) -> None:
         with global_seed(0):  # many draw from the global generators: the same here every time
             rows = list(adapter.build_dataset())
         with global_seed(1):
             self.same_again = repr(list(adapter.build_dataset())) == repr(rows)
+        require(bool(rows), "build_dataset() gives no samples")
         super().__init__(rows)
         self._adapter, self._tokenizer = adapter, ByteTokenizer()
 
@@ -112,11 +127,11 @@ class AdapterTask(BenchTask):
 
     def gold(self, problem: Any) -> str | None:
         """Return the first value in the sample that, as a response, earns the full mark."""
-        for text in leaves(problem):
+        for text in leaves(problem) if self.asks else ():
             try:
                 if self.score(problem, text).score == 1.0:
                     return text
-            except Exception:  # the function's own faults are found elsewhere
+            except BaseException:  # the function's own faults are found elsewhere
                 continue
         return None
 

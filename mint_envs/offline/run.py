@@ -38,7 +38,7 @@ class Options:
         seconds: of each measurement of speed.
         workers: processes of the last measurement of speed.
         timeout_s: seconds of CPU time (by the clock, six times that) after which a reward hangs.
-        memory_mb: address space of the reward function's process; 0 for no limit.
+        memory_mb: address space of the reward function's process; 0: half of what is free.
         only: names of the parts to run; () for all.
     """
 

@@ -26,7 +26,10 @@ Tell = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What was done: rows written by this run, by an earlier one, and not measured."""
+    """What was done: rows written by this run and by an earlier one; of both, what came of it.
+
+    ``unmeasured`` counts responses, ``mean`` is that of the others.
+    """
 
     rows: int
     earlier: int
@@ -51,17 +54,16 @@ def score_file(task: Task[Any], source: str, out: str, tell: Tell | None = None)
     require(path.is_file(), f"{source!r} does not exist (looked from {Path.cwd()})")
     require(path.resolve() != Path(out).resolve(), f"{out!r} is the input: name another output")
     finder = _Finder(task)
-    scores: list[float | None] = []
     with Appended(Path(out)) as file:
         earlier = _earlier(Path(out))
+        scores = list(earlier.scores)
         rows = list(numbered_rows(path))
         _same_work(task, rows, earlier, finder, source, out)
         rows = [row for row in rows if row[0] > earlier.line]
         for done, batch in _batches(rows):
             lines = list(_scored(task, batch, source, finder))
             file.write(lines)
-            for reward in (line["reward"] for line in lines):
-                scores += reward if isinstance(reward, list) else [reward]
+            scores += [score for line in lines for score in _rewards_of(line)]
             if tell:
                 tell("responses", earlier.rows + done, earlier.rows + len(rows))
     known = [score for score in scores if score is not None]
@@ -71,11 +73,18 @@ def score_file(task: Task[Any], source: str, out: str, tell: Tell | None = None)
 
 @dataclass(frozen=True, slots=True)
 class _Earlier:
-    """What an earlier run has written: the last line of its input, its problem, how many rows."""
+    """What an earlier run has written: the last line of its input, its problem, all rewards."""
 
     line: int = 0
     problem_id: Any = None
     rows: int = 0
+    scores: tuple[float | None, ...] = ()
+
+
+def _rewards_of(line: Mapping[str, Any]) -> list[float | None]:
+    """Return the rewards in a line of the output."""
+    reward = line["reward"]
+    return list(reward) if isinstance(reward, list) else [reward]
 
 
 def _earlier(out: Path) -> _Earlier:
@@ -83,11 +92,12 @@ def _earlier(out: Path) -> _Earlier:
     if not lines:
         return _Earlier()
     try:
-        last = json.loads(lines[-1])
-        return _Earlier(int(last["line"]), last["problem_id"], len(lines))
+        found = [json.loads(line) for line in lines]
+        scores = tuple(score for line in found for score in _rewards_of(line))
+        return _Earlier(int(found[-1]["line"]), found[-1]["problem_id"], len(lines), scores)
     except (ValueError, KeyError, TypeError):
         raise DatasetError(
-            f"the last line of {str(out)!r} is none of `mint-envs score`: name another output"
+            f"a line of {str(out)!r} is none of `mint-envs score`: name another output"
         ) from None
 
 

@@ -100,7 +100,7 @@ def mutations(run: Run) -> list[tuple[Probe, Verdict]]:
     if strict is None or not probes:
         return []
     scored = run.verdicts(probes, "search: mutations", apart=any(p.item.tests for p in probes))
-    return [pair for pair in scored if pair[1].paid and strict(pair[0]) is False]
+    return [pair for pair in scored if pair[1].paid and strict(*pair) is False]
 
 
 def _changed_answers(run: Run, rng: random.Random) -> list[Probe]:
@@ -120,11 +120,11 @@ def _changed_programs(items: Sequence[Item], count: int) -> list[Probe]:
     return found
 
 
-def _reference(run: Run) -> Callable[[Probe], bool | None] | None:
-    """Return what says whether a response is right: True, False, or None if it cannot tell."""
+def _reference(run: Run) -> Callable[[Probe, Verdict], bool | None] | None:
+    """Return what says whether a verdict is right: True, False, or None if it cannot tell."""
     reference = run.reference
     if reference is not None:
-        return lambda probe: _paid(reference.score([(probe.item.index, probe.turns)])[0])
+        return lambda probe, _: _paid(reference.score([(probe.item.index, probe.turns)])[0])
     if any(item.kind == "program" and item.plan() for item in run.items):
         return _by_tests
     if any(item.kind == "answer" for item in run.items):
@@ -136,12 +136,16 @@ def _paid(verdict: Verdict) -> bool | None:
     return None if verdict.score is None else verdict.paid
 
 
-def _by_tests(probe: Probe) -> bool | None:
+def _by_tests(probe: Probe, verdict: Verdict) -> bool | None:
+    """Whether a program passes its tests; where only a part is paid, half of them."""
     plan = probe.item.plan()
-    return None if plan is None else run_code(probe.turns[0], plan).score == 1.0
+    share = run_code(probe.turns[0], plan, partial_credit=True).score if plan else None
+    if share is None:
+        return None
+    return share == 1.0 if verdict.score == 1.0 else share >= 0.5
 
 
-def _by_answer(probe: Probe) -> bool | None:
+def _by_answer(probe: Probe, _: Verdict) -> bool | None:
     if probe.item.gold is None:
         return None
     gold = framed(probe.item.gold)[1]

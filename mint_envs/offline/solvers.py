@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 _EXPRESSION = re.compile(r"[\d(][\d\s+\-*/x\u00d7\u00f7().,]*[\d)]")
+_OPERATOR = re.compile(r"\d\s*[+\-*/x\u00d7\u00f7]")
 _OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -34,18 +35,21 @@ def solve(prompt: str) -> str | None:
 
 
 def expression(prompt: str) -> str | None:
-    """Return the one sum that the last question of a prompt asks for."""
-    for line in reversed([line for line in prompt.splitlines() if line.strip()]):
-        found = [
-            m.group()
-            for m in _EXPRESSION.finditer(line)
-            if re.search(r"\d\s*[+\-*/x\u00d7\u00f7]", m.group())
-        ]
-        words = re.sub(
-            r"[^a-z]+", " ", line.lower().replace(found[0], " ") if found else ""
-        ).split()
-        if found:
-            return found[0] if len(found) == 1 and set(words) <= _ASKING else None
+    """Return the one sum that the last question of a prompt asks for.
+
+    A sum before the last number is not it: it is a worked example, with its answer.
+    """
+    for line in reversed(prompt.splitlines()):
+        sums = [m.group() for m in _EXPRESSION.finditer(line) if _OPERATOR.search(m.group())]
+        if not sums:
+            if re.search(r"\d", line):
+                return None
+            continue
+        rest = line[line.index(sums[0]) + len(sums[0]) :]
+        said = _ASKING_HAN.sub(" ", line.lower().replace(sums[0].lower(), " "))
+        words = re.findall(r"[^\W\d_]+", said)
+        alone = len(sums) == 1 and not re.search(r"\d", rest)
+        return sums[0] if alone and set(words) <= _ASKING else None
     return None
 
 
@@ -57,6 +61,9 @@ _ASKING = frozenset(
         "find how much answer a please solve equal equals does",
     )
 )
+
+
+_ASKING_HAN = re.compile("请|计算|求|一下|的值|的?结果|等于|是|多少|几|答案?|问题?")
 
 
 def evaluate(text: str) -> Fraction | None:

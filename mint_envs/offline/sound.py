@@ -12,6 +12,8 @@ from .stats import rate_text
 
 #: What the part "right" finds too, with rates.
 _ELSEWHERE = {"examples", "gameable", "question and answer"}
+_PURE = "A reward is a pure function of (problem, response)"
+_REPEATED, _REPEATS = 4, 200  # right responses, and how often all of them are scored
 _CONTRACT_S = 150.0  # CPU time; by the clock six times that, on a crowded machine
 
 
@@ -19,6 +21,7 @@ def check(run: Run) -> Section:
     """Return what the conformance kit finds, and how harmless rewritings fare."""
     section = Section("sound", "Is it in its range, deterministic, and robust?")
     _contract(run, section)
+    _repeated(run, section)
     _other_process(run, section)
     _rewritten(run, section)
     return section
@@ -49,6 +52,23 @@ def _contract(run: Run, section: Section) -> None:
         section.tables.append(table)
 
 
+def _repeated(run: Run, section: Section) -> None:
+    """The right responses over and over: a function that counts its calls, or draws lots."""
+    if run.about["nondeterministic"] or not run.about["function"]:
+        return
+    probes = [p for p in make.known_worth(run.items[:_REPEATED]) if p.want == 1.0]
+    results = run.verdicts(probes * (_REPEATS // max(1, len(probes))), "the same again")
+    seen: dict[tuple[int, tuple[str, ...]], set[float | None]] = defaultdict(set)
+    for probe, verdict in results:
+        seen[probe.item.index, probe.turns].add(verdict.score)
+    apart = [pair for pair in results if len(seen[pair[0].item.index, pair[0].turns]) > 1]
+    if apart:
+        text = (
+            f"{len(seen)} right responses, scored {_REPEATS} times in all, earn now this, now that"
+        )
+        section.fault("determinism", text, _PURE, [shown(*pair) for pair in apart])
+
+
 def _other_process(run: Run, section: Section) -> None:
     """The same verdicts in a new process with other hashes, in the opposite order."""
     if run.about["nondeterministic"]:
@@ -69,8 +89,7 @@ def _other_process(run: Run, section: Section) -> None:
     section.numbers["repeatable"] = 1 - len(apart) / len(probes) if probes else None
     if apart:
         text = f"{len(apart)} of {len(probes)} rewards differ in another process and order"
-        advice = "A reward is a pure function of (problem, response)"
-        section.fault("determinism", text, advice, [shown(*pair) for pair in apart])
+        section.fault("determinism", text, _PURE, [shown(*pair) for pair in apart])
 
 
 def _another(run: Run) -> Worker:

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ..core import Task
-from ..errors import SettingError
+from ..errors import SettingError, did_you_mean
 from .functions import adapt
 from .rows_task import AdapterTask, BenchTask, CallableTask, FunctionTask, built
+
+_MINTS = ["prompt", "response"]
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,11 @@ def load(target: Target) -> Task[Any]:
     Raises:
         SettingError: there is no such thing, it is no reward, or it needs rows and has none.
     """
+    if target.name.endswith(".py"):
+        raise SettingError(f"{target.name!r} is a file: name its function, {target.name}:FUNCTION")
     if ":" not in target.name or target.name.partition(":")[2].count("/"):
         return _environment(target)
-    found = _imported(target.name)
+    found = imported(target.name)
     task = _task_of(found, target)
     if isinstance(task, BenchTask):
         task.low, task.high, task.target = target.low, target.high, target
@@ -69,7 +73,7 @@ def _environment(target: Target) -> Task[Any]:
     return env.task
 
 
-def _imported(name: str) -> Any:
+def imported(name: str) -> Any:
     module, _, path = name.rpartition(":")
     try:
         found: Any = (
@@ -79,21 +83,36 @@ def _imported(name: str) -> Any:
         raise SettingError(f"{name!r}: {error} (looked from {Path.cwd()})") from error
     for part in path.split("."):
         if not hasattr(found, part):
-            names = [n for n, v in vars(found).items() if callable(v) and not n.startswith("_")]
-            raise SettingError(
-                f"{module} has no {part!r}. It has: {', '.join(names) or '(nothing)'}"
-            )
+            raise SettingError(f"{module} has no {part!r}. {did_you_mean(part, _names(found))}")
         found = getattr(found, part)
     return found
+
+
+def _names(found: Any) -> list[str]:
+    """Return what a module, or a class, defines and does not import, if it can be called."""
+    home = getattr(found, "__name__", "")
+    return [
+        name
+        for name, value in getattr(found, "__dict__", {}).items()
+        if callable(value) and not name.startswith("_")
+        and getattr(value, "__module__", home) in (home, getattr(found, "__module__", home))
+    ]  # fmt: skip
 
 
 def _from_file(path: str) -> Any:
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     if spec is None or spec.loader is None or not Path(path).is_file():
         raise SettingError(f"{path!r} is no Python file (looked from {Path.cwd()})")
+    known = sys.modules.get(spec.name)
+    if known is not None and getattr(known, "__file__", None) == spec.origin:
+        return known  # loaded twice, its functions would not be those that pickle finds
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
     return module
 
 
@@ -105,18 +124,19 @@ def _task_of(found: Any, target: Target) -> Task[Any]:
     if hasattr(found, "compute_reward") and hasattr(found, "build_dataset"):
         return AdapterTask(built(found, target.name))
     _needs_rows(target)
-    if inspect.isclass(found) and callable(getattr(found, "__call__", None)):  # noqa: B004
-        return CallableTask(target.rows, built(found, target.name))
-    if not callable(found):
-        raise SettingError(f"{target.name!r} is a {type(found).__name__}, which cannot be called")
-    if not inspect.isroutine(found) and _takes_tokens(found):
-        return CallableTask(target.rows, found)
-    return FunctionTask(target.rows, adapt(found, target.name))
+    made = built(found, target.name)
+    if not callable(made):
+        raise SettingError(f"{target.name!r} is a {type(made).__name__}, which cannot be called")
+    if not inspect.isroutine(made) and _takes_tokens(found, made):
+        return CallableTask(target.rows, made)
+    return FunctionTask(target.rows, adapt(made, target.name, target.rows))
 
 
-def _takes_tokens(found: Any) -> bool:
+def _takes_tokens(found: Any, made: Any) -> bool:
     """Tell MinT's adapters, which are called with tokens, from any other callable object."""
-    return hasattr(found, "get_tokenizer") or hasattr(found, "tokenizer")
+    if hasattr(made, "get_tokenizer") or hasattr(made, "tokenizer"):
+        return True
+    return inspect.isclass(found) and list(inspect.signature(made).parameters) == _MINTS
 
 
 def _needs_rows(target: Target) -> None:

@@ -6,28 +6,36 @@ starts another. Requests and replies are lines of JSON on two pipes; standard ou
 
 from __future__ import annotations
 
-import json
+import ctypes
 import math
 import os
 import re
 import resource
-import select
 import signal
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, TextIO
+from contextlib import suppress
+
+# By name: what a reward function puts into these modules is no part of the benchmark.
+from json import dumps, loads
+from pathlib import Path
+from select import poll, select
+from time import monotonic, perf_counter
+from typing import Any, NoReturn, TextIO
 
 from ..core import Task
 from ..errors import ContractError, MintEnvsError, RewardError, SettingError
 from ..testing.verdicts import NoVerdict, finish, named
 from .items import describe, settled
-from .rows_task import BenchTask, FunctionTask
-from .targets import Target, load
+from .rows_task import AdapterTask, BenchTask, FunctionTask
+from .targets import Target, imported, load
 
 #: What the benchmark's programs leave behind wherever they are run.
 CANARY = "mint_envs_canary"
+
+_PDEATHSIG = 1
+_POLL_S = 0.02
 
 CLOCK = 6  # seconds by the clock for one of CPU time: a busy machine is not a hanging one
 
@@ -52,9 +60,9 @@ class Session:
     def verdict(self, index: int, turns: list[str]) -> list[Any]:
         """Return [status, score, note, seconds, whether the response was run in here]."""
         sys.modules.pop(CANARY, None)
-        start = time.perf_counter()
+        start = perf_counter()
         status, score, note = _verdict(self.task, self.problems[index], tuple(turns))
-        seconds = time.perf_counter() - start
+        seconds = perf_counter() - start
         return [status, score, note, seconds, sys.modules.pop(CANARY, None) is not None]
 
 
@@ -93,61 +101,114 @@ def _verdict(task: Task[Any], problem: Any, turns: tuple[str, ...]) -> tuple[str
 def _score(session: Session, request: dict[str, Any]) -> Iterator[Any]:
     apart = request["apart_s"] if isinstance(session.task, BenchTask) else 0
     for index, turns in request["pairs"]:
-        if apart:
-            yield in_fork(lambda: session.verdict(index, turns), apart)  # noqa: B023
-        else:
+        if not apart:
             yield session.verdict(index, turns)
+            continue
+        try:
+            yield in_fork(lambda: session.verdict(index, turns), apart)  # noqa: B023
+        except NoAnswer as error:
+            yield [error.status, None, str(error), error.seconds, False]
 
 
-def in_fork(call: Callable[[], list[Any]], seconds: float) -> list[Any]:
-    """Return what ``call`` returns in a copy of this process, or how the copy ended.
+class NoAnswer(Exception):
+    """A copy of this process gave none: ``status`` is "hung" or "died"."""
 
-    What the call changes, or that it ends or hangs its process, is lost with the copy.
+    def __init__(self, status: str, text: str, seconds: float = 0.0) -> None:
+        super().__init__(text)
+        self.status, self.seconds = status, seconds
+
+
+def in_fork(call: Callable[[], Any], seconds: float) -> Any:
+    """Return what ``call`` returns in a copy of this process.
+
+    What the call changes, or that it ends or hangs its process, is lost with the copy, and so are
+    the processes that it leaves behind.
+
+    Raises:
+        NoAnswer: the copy ended or hung.
     """
     reading, writing = os.pipe()
+    maker = os.getpid()
     child = os.fork()
     if not child:
         os.close(reading)
-        limit = math.ceil(seconds)
-        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
-        os.write(writing, json.dumps(_plain(call())).encode())
-        os._exit(0)
+        _answer(call, writing, math.ceil(seconds), maker)
     os.close(writing)
-    answer = _read(reading, time.monotonic() + CLOCK * seconds)
+    answer = _read(reading, child, monotonic() + CLOCK * seconds)
     os.close(reading)
     if answer is None:
         os.kill(child, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if answer is None or status in (-signal.SIGXCPU, -signal.SIGKILL):
-        return ["hung", None, f"no answer within {seconds:g} s", seconds, False]
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    if answer is None or (not answer and status in (-signal.SIGXCPU, -signal.SIGKILL)):
+        raise NoAnswer("hung", f"no answer within {seconds:g} s", seconds)
     try:
-        verdict: list[Any] = json.loads(answer)
+        return loads(answer)
     except ValueError:
-        return ["died", None, f"its process ended with code {status}", 0.0, False]
-    return verdict
+        raise NoAnswer("died", f"its process ended with code {status}") from None
 
 
-def _read(source: int, deadline: float) -> bytes | None:
-    """Return all that comes from a pipe until its other end is closed; None if that is too late."""
-    found = b""
-    while select.select([source], [], [], max(0.0, deadline - time.monotonic()))[0]:
-        data = os.read(source, 1 << 16)
-        if not data:
+def _answer(call: Callable[[], Any], target: int, seconds: int, maker: int) -> NoReturn:
+    """Write what ``call`` returns, and end; in a group of its own, which can be ended with it."""
+    try:
+        os.setpgid(0, 0)
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != maker:
+            os._exit(1)  # it ended before that was set
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        _write(os.fdopen(target, "w"), call())
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _read(source: int, child: int, deadline: float) -> bytes | None:
+    """Return the line that comes from a child, less if it ends; None if that is too late.
+
+    A process that the child leaves behind may hold the pipe open, so its end is no sign.
+    """
+    found, sources = b"", [source]
+    while not found.endswith(b"\n"):
+        if select(sources, [], [], _POLL_S)[0]:
+            data = os.read(source, 1 << 16)
+            found += data
+            sources = sources if data else []
+        elif os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             return found
-        found += data
-    return None
+        elif monotonic() > deadline:
+            return None
+    return found
 
 
 def _items(session: Session, request: dict[str, Any]) -> Iterator[Any]:
+    task = session.task
+    try:
+        described = _described(session, request["apart_s"])
+    except BaseException as error:
+        yield {"failed": f"its problems cannot be read: {named(error)}"}
+        return
     yield {
-        "items": session.items(),
-        "single_turn": session.task.single_turn,
-        "size": session.task.size,
-        "nondeterministic": session.task.nondeterministic,
-        "same_again": getattr(session.task, "same_again", True),
-        "function": isinstance(session.task, BenchTask),
-        "stop": list(session.task.stop),
+        "items": described,
+        "single_turn": task.single_turn,
+        "size": task.size,
+        "nondeterministic": task.nondeterministic,
+        "same_again": getattr(task, "same_again", True),
+        "function": isinstance(task, BenchTask),
+        "from_rows": isinstance(task, FunctionTask),
+        "stop": list(task.stop),
     }
+
+
+def _described(session: Session, seconds: float) -> Any:
+    """Return the problems; of an adapter, whose answers are found by asking it, in a copy."""
+    if isinstance(session.task, AdapterTask):
+        try:
+            return in_fork(session.items, seconds)
+        except NoAnswer:
+            session.task.asks = False
+    return session.items()
 
 
 def _contract(session: Session, request: dict[str, Any]) -> Iterator[Any]:
@@ -162,24 +223,28 @@ def _contract(session: Session, request: dict[str, Any]) -> Iterator[Any]:
     except ContractError as error:
         rows = [[f.check, f.fault, f.advice] for f in error.findings]
         yield {"findings": rows, "cases": {}, "skipped": {}}
+    except BaseException as error:  # KeyboardInterrupt, say: what no task may raise
+        row = ["any text", f"scoring raises {named(error)}", "Any string gets a reward"]
+        yield {"findings": [row], "cases": {}, "skipped": {}}
 
 
 def _batch(session: Session, request: dict[str, Any]) -> Iterator[Any]:
     """Score batches for some seconds, no program twice; yield [responses scored, seconds]."""
-    rounds, done, start = 0, 0, time.perf_counter()
-    while time.perf_counter() - start < request["seconds"] or not rounds:
+    rounds, done, start = 0, 0, perf_counter()
+    in_batches = session.task.single_turn and not isinstance(session.task, BenchTask)
+    while perf_counter() - start < request["seconds"] or not rounds:
         rounds += 1
         for batch in _batches(request["pairs"]):
-            pairs = [(session.problems[index], fresh(turns[0], rounds)) for index, turns in batch]
-            if session.task.single_turn:
-                session.task.score_batch(pairs)
+            new = [(index, [fresh(text, rounds) for text in turns]) for index, turns in batch]
+            if in_batches:
+                session.task.score_batch([(session.problems[i], turns[0]) for i, turns in new])
             else:
-                for index, turns in batch:
+                for index, turns in new:
                     session.verdict(index, turns)
             done += len(batch)
-            if time.perf_counter() - start > request["seconds"]:
+            if perf_counter() - start > request["seconds"]:
                 break
-    yield [done, time.perf_counter() - start]
+    yield [done, perf_counter() - start]
 
 
 def _batches(pairs: list[Any]) -> Iterator[list[Any]]:
@@ -193,12 +258,14 @@ def fresh(text: str, number: int) -> str:
 
 
 def _solve(session: Session, request: dict[str, Any]) -> Iterator[Any]:
-    from .targets import _imported
-
-    solver = _imported(request["solver"])
-    for problem in session.problems:
-        answer = solver(session.task.prompt(problem))
-        yield [answer] if isinstance(answer, str) else list(answer)
+    """Yield the answers that the user's solver gives to all prompts, or how it failed."""
+    try:
+        solver = imported(request["solver"])
+        answers = [solver(session.task.prompt(problem)) for problem in session.problems]
+        yield [[a] if isinstance(a, str) else None if a is None else list(a) for a in answers]
+    except BaseException as error:
+        told = str(error) if isinstance(error, MintEnvsError) else f"it raises {named(error)}"
+        yield {"failed": told}
 
 
 _REQUESTS: dict[str, Callable[[Session, dict[str, Any]], Iterator[Any]]] = {
@@ -211,14 +278,35 @@ _REQUESTS: dict[str, Callable[[Session, dict[str, Any]], Iterator[Any]]] = {
 
 
 def _limit(setup: dict[str, Any]) -> None:
+    """Bound memory: by what was asked, else so that this machine has some left.
+
+    Only the soft limits: a sandbox that the reward uses sets its own.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    memory = setup.get("memory_mb") or 0
+    memory = (setup.get("memory_mb") or 0) << 20
     if memory:
-        resource.setrlimit(resource.RLIMIT_AS, (memory << 20, memory << 20))
+        _soft_limit(resource.RLIMIT_AS, memory)
+    elif sys.platform == "linux":
+        _soft_limit(resource.RLIMIT_DATA, _free_memory() // 2)
+        with suppress(OSError):  # where others took the rest: this process goes, not theirs
+            Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _soft_limit(which: int, value: int) -> None:
+    hard = resource.getrlimit(which)[1]
+    resource.setrlimit(which, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+
+
+def _free_memory() -> int:
+    """Return bytes of memory that are free, or can be made so."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) << 10
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _write(replies: TextIO, value: Any) -> None:
-    replies.write(json.dumps(_plain(value)) + "\n")
+    replies.write(dumps(_plain(value)) + "\n")
     replies.flush()
 
 
@@ -230,7 +318,7 @@ def _plain(value: Any) -> Any:
 
 def main(requests: TextIO, replies: TextIO) -> None:
     """Serve requests until the pipe is closed."""
-    setup = json.loads(requests.readline())
+    setup = loads(requests.readline())
     sys.path[:] = setup["path"]
     _limit(setup)
     warnings.simplefilter("ignore")
@@ -244,7 +332,7 @@ def main(requests: TextIO, replies: TextIO) -> None:
         _write(replies, {"failed": f"loading it raises {named(error)}"})
         return
     for line in requests:
-        request = json.loads(line)
+        request = loads(line)
         for value in _REQUESTS[request["do"]](session, request):
             _write(replies, value)
 
@@ -259,13 +347,11 @@ def _end_with_parent(source: int, target: int) -> None:
     if os.fork():
         return
     os.close(target)  # or the parent would not see the worker's end
-    watch = select.poll()
+    watch = poll()
     watch.register(source, 0)  # tells of nothing but the other side's end
     while not watch.poll(1000) and os.getppid() == worker:
         pass
-    if os.getppid() == worker:
-        os.kill(worker, signal.SIGKILL)
-    os._exit(0)
+    os.killpg(worker, signal.SIGKILL)  # with all that it left behind, and with this process
 
 
 if __name__ == "__main__":

@@ -43,11 +43,18 @@ class Watch:
     """Tells whether the global generators have been advanced or seeded since it was made."""
 
     def __init__(self) -> None:
+        self._mark()
+
+    def _mark(self) -> None:
+        """Go on by one draw: a generator that is seeded every time would look the same."""
+        random.random()
+        np.random.random()  # noqa: NPY002 - it is watched
         self._state = _global_state()
 
     def touched(self) -> bool:
-        before, self._state = self._state, _global_state()
-        return before != self._state
+        found = self._state != _global_state()
+        self._mark()
+        return found
 
 
 def in_thread(call: Callable[[], Any]) -> Any:

@@ -114,7 +114,11 @@ def said(turns: Turns) -> str:
 
 def named(error: BaseException) -> str:
     """Name an error in a finding."""
-    return f"{type(error).__name__}: {cut(str(error))}"
+    try:
+        text = str(error)
+    except Exception:
+        text = "(it has no text of its own)"
+    return f"{type(error).__name__}: {cut(text)}" if text else type(error).__name__
 
 
 class Judge:
