@@ -236,6 +236,18 @@ def test_play_by_typing() -> None:
     assert "the episode goes on" in done.output
 
 
+def test_play_tells_a_response_that_is_too_long_from_a_fault_of_the_environment(here: Path) -> None:
+    done = run("play", "mint/Math-v0", typed="1" * 1_100_000 + "\n")
+    assert done.exit_code == 2
+    assert "1100000 tokens, and an action has at most 1048576" in done.output
+    run("new", "faulty")
+    text = Path("faulty.py").read_text()
+    scores = "    def score(self, problem, response):\n"
+    assert scores in text
+    Path("faulty.py").write_text(text.replace(scores, f"{scores}        raise ValueError('mine')\n"))
+    assert str(run("play", "faulty:my/Faulty-v0", "--response", "x").exception) == "mine"
+
+
 def test_play_several_turns(here: Path) -> None:
     done = run("play", "mint/ToolUse-v0", "--seed", "1", "--show-answer")
     assert done.exit_code == 0

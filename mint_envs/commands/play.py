@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..errors import SettingError
+from ..errors import SettingError, require
 from ..registration import make
 from ..wrappers import TextIO
 from .options import settings_option
@@ -51,10 +51,8 @@ def command(
     if show_answer:
         responses = responses or _full_mark(env)
     for response in _responses(responses, lines):
-        try:
-            observation, reward, terminated, truncated, info = env.step(response)
-        except ValueError as error:  # longer than any action may be
-            raise SettingError(f"the response is too long: {str(error)[:80]}") from error
+        _check_length(env, response)
+        observation, reward, terminated, truncated, info = env.step(response)
         if responses:
             click.echo(f"--- response\n{response}")
         if terminated or truncated:
@@ -63,6 +61,15 @@ def command(
         click.echo(f"---\n{observation}")
     click.echo("--- the episode goes on; it had no more responses", err=True)
     sys.exit(1)
+
+
+def _check_length(env: TextIO, response: str) -> None:
+    core: Any = env.unwrapped
+    length, most = len(core.codec.encode_response(response)), core.action_space.max_length
+    require(
+        length < most,  # the end of the turn is one more
+        f"the response has {length} tokens, and an action has at most {most}",
+    )
 
 
 def _full_mark(env: TextIO) -> tuple[str, ...]:
