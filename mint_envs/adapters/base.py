@@ -197,6 +197,7 @@ class _Documented:
 
 
 def prompt_ids_for(adapter: Any, sample: Any, tokenizer: Any) -> list[int]:
+    """Return the prompt of a sample as the ids of a tokenizer, given as for ``TokenEnv``."""
     return prompt_ids(adapter, sample, Codec(tokenizer))
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -15,6 +17,10 @@ from ..offline.files import check_folders, write_whole
 from ..offline.page import page
 from ..offline.terminal import progress_bar, show
 from .options import FILE, report_options
+
+
+def _count(name: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(name, default=60, type=click.IntRange(min=0), show_default=True, help=help)
 
 
 @click.command("audit")
@@ -29,20 +35,8 @@ from .options import FILE, report_options
 )
 @click.option("--drop", type=FILE, help="Write the problems to drop, for the setting drop=.")
 @report_options
-@click.option(
-    "--mutants",
-    default=60,
-    type=click.IntRange(min=0),
-    show_default=True,
-    help="Wrong programs for each problem.",
-)
-@click.option(
-    "--inputs",
-    default=60,
-    type=click.IntRange(min=0),
-    show_default=True,
-    help="Inputs that tell programs apart.",
-)
+@_count("--mutants", "Wrong programs for each problem.")
+@_count("--inputs", "Inputs that tell programs apart.")
 @click.option(
     "--killed",
     default=0.9,

@@ -72,26 +72,21 @@ class TextTask:
 
     def rows(self, count: int | None = None, start: int = 0) -> list[dict[str, Any]]:
         """Return ``{"task_seed", "prompt", "fingerprint"}`` of ``numbers(count, start)``."""
-        return [
-            {
-                "task_seed": seed,
-                "prompt": plain(self.task.prompt(self.task.problem(seed))),
-                "fingerprint": self.fingerprint(seed),
-            }
-            for seed in self.numbers(count, start)
-        ]
+        return [self._row(seed) for seed in self.numbers(count, start)]
 
-    def fingerprint(self, seed: int) -> str:
-        """Return a digest of a problem and its prompt: with other settings it is another."""
+    def _row(self, seed: int) -> dict[str, Any]:
+        """The fingerprint is a digest of problem and prompt: with other settings it is another."""
         problem = self.task.problem(seed)
-        text = json.dumps([self.task.problem_id(problem), plain(self.task.prompt(problem))])
-        return blake2b(text.encode(), digest_size=8).hexdigest()
+        prompt = plain(self.task.prompt(problem))
+        text = json.dumps([self.task.problem_id(problem), prompt])
+        mark = blake2b(text.encode(), digest_size=8).hexdigest()
+        return {"task_seed": seed, "prompt": prompt, "fingerprint": mark}
 
     def check_rows(self, seeds: Sequence[int], fingerprints: Sequence[str]) -> None:
         """Raise SettingError if rows were made with other settings: no verdict would be right."""
         for seed, mark in set(zip(seeds, fingerprints, strict=True)):
             require(
-                self.fingerprint(int(seed)) == mark,
+                self._row(int(seed))["fingerprint"] == mark,
                 f"{self.name}: the row of task_seed={seed} was made with other settings than "
                 f"{self.settings or 'the defaults'}: give rows and reward the same ones",
             )

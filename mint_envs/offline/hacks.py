@@ -87,6 +87,7 @@ def code_hacks(items: Sequence[Item]) -> Iterator[Probe]:
 
 
 def fenced(program: str) -> str:
+    """Return a program, which ends with its line, as a response: one block of Python."""
     return f"```python\n{program}```\n"
 
 

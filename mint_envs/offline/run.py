@@ -133,6 +133,7 @@ def shown(probe: Probe, verdict: Verdict) -> Case:
 
 
 def target_of(name: str, settings: Mapping[str, Any], options: Options, rows: Any) -> Target:
+    """Return what is benchmarked, with the problems and the range that the options give it."""
     return Target(name, dict(settings), rows, options.low, options.high)
 
 
@@ -162,4 +163,9 @@ def open_worker(target: Target, options: Options, saved: Iterable[Saved], **more
 
 
 def placed(rows: Sequence[Saved], matcher: Matcher, path: str | None) -> list[Saved]:
+    """Return saved responses, each with the place of its problem among the items.
+
+    Raises:
+        DatasetError: a response names none of them; says the line of ``path``.
+    """
     return [matcher.place(row, path or "") for row in rows]

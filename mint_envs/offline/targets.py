@@ -74,6 +74,11 @@ def _environment(target: Target) -> Task[Any]:
 
 
 def imported(name: str) -> Any:
+    """Return what ``module:name`` or ``file.py:name`` names; a file is loaded once.
+
+    Raises:
+        SettingError: there is no such module, file or name; says what there is.
+    """
     module, _, path = name.rpartition(":")
     try:
         found: Any = (
