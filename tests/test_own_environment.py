@@ -244,7 +244,8 @@ def test_play_tells_a_response_that_is_too_long_from_a_fault_of_the_environment(
     text = Path("faulty.py").read_text()
     scores = "    def score(self, problem, response):\n"
     assert scores in text
-    Path("faulty.py").write_text(text.replace(scores, f"{scores}        raise ValueError('mine')\n"))
+    broken = text.replace(scores, f"{scores}        raise ValueError('mine')\n")
+    Path("faulty.py").write_text(broken)
     assert str(run("play", "faulty:my/Faulty-v0", "--response", "x").exception) == "mine"
 
 
