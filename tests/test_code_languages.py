@@ -44,6 +44,29 @@ def need(language: str) -> None:
         pytest.skip("other languages need namespaces")
 
 
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_switch_of_rustups_is_no_compiler(
+    link: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its toolchains lie elsewhere. Without one nothing is compiled: not measured, and not 0."""
+    rust, switches = TOOLCHAINS["rust"], tmp_path / "cargo" / "bin"
+    switches.mkdir(parents=True)
+    (switches / "rustup").write_text("")
+    (switches / "rustup").chmod(0o755)
+    link(switches / "rustup", switches / "rustc")
+    monkeypatch.setenv("PATH", str(switches))
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    monkeypatch.delenv("RUSTUP_HOME", raising=False)
+    assert rust.path() is None
+    for home in ("nobody/.rustup", "rustup", "told"):
+        compiler = tmp_path / home / "toolchains" / "stable" / "bin" / "rustc"
+        compiler.parent.mkdir(parents=True)
+        compiler.write_text("")
+        monkeypatch.setenv("RUSTUP_HOME", str(tmp_path / "told"))
+        assert rust.path() == rust.command() == str(compiler)
+        shutil.rmtree(tmp_path / home)
+
+
 @pytest.mark.parametrize("language", list(DOUBLE))
 def test_right_wrong_broken_and_endless(language: str) -> None:
     need(language)

@@ -51,10 +51,15 @@ class Toolchain:
 
     def path(self) -> str | None:
         """Return the tool's path, or None if it is not installed."""
-        return shutil.which(self.tool) or next(iter(self._own_places()), None)
+        found = shutil.which(self.tool)
+        if found and _is_switch(found):
+            found = None
+        return found or next(iter(self._own_places()), None)
 
     def _own_places(self) -> list[str]:
-        return [p for pattern in self.extra for p in glob.glob(os.path.expanduser(pattern))]
+        patterns = [pattern.replace("{rustup}", home) for pattern in self.extra
+                    for home in (_rustup_homes() if "{rustup}" in pattern else [""])]  # fmt: skip
+        return [path for pattern in patterns for path in glob.glob(pattern)]
 
     def command(self, name: str = "") -> str:
         """Return the real path of a tool (rustup's ``rustc`` is only a switch for others)."""
@@ -106,13 +111,32 @@ TOOLCHAINS = {
                      ("./program",)),
     "rust": Toolchain("rustc", "main.rs", ("-O", "--edition", "2021", "-Clink-arg=-fuse-ld=bfd",
                                    "-o", "program", "main.rs"),
-                      ("./program",), ("~/.rustup/toolchains/*/bin/rustc",)),
+                      ("./program",), ("{rustup}/toolchains/*/bin/rustc",)),
     "go": Toolchain("go", "main.go", ("build", "-o", "program", "main.go"), ("./program",),
                     ("/usr/local/go/bin/go",), _VM),
     "java": Toolchain("javac", "Main.java", ("-d", ".", "Main.java"),
                       ("{java}", "-Xmx512m", "-Xss64m", "-XX:+UseSerialGC",
                        "-XX:TieredStopAtLevel=1", "-cp", ".", "Main"), reserve=_VM),
 }  # fmt: skip
+
+
+def _is_switch(path: str) -> bool:
+    """Return whether a tool is rustup by another name, which only calls one of its toolchains."""
+    rustup = os.path.join(os.path.dirname(path), "rustup")
+    return os.path.exists(rustup) and os.path.samefile(path, rustup)
+
+
+def _rustup_homes() -> list[str]:
+    """Return the folders where rustup may keep toolchains; the one that counts most is the last.
+
+    Beside its switches (``/usr/local/cargo/bin`` and ``/usr/local/rustup``, where HOME is another's
+    or none), the user's, and the one that RUSTUP_HOME names.
+    """
+    switches = shutil.which("rustup")
+    above = os.path.dirname(os.path.dirname(os.path.dirname(switches))) if switches else ""
+    beside = [os.path.join(above, name) for name in (".rustup", "rustup")] if switches else []
+    told = os.environ.get("RUSTUP_HOME")
+    return [*beside, os.path.expanduser("~/.rustup"), *([told] if told else [])]
 
 
 def _system(path: str) -> bool:
