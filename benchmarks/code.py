@@ -33,7 +33,7 @@ from rich.table import Table
 
 from mint_envs.code.grade import Settings, grade_many
 from mint_envs.code.plan import make_plan
-from mint_envs.code.sandbox import Sandbox
+from mint_envs.sandbox import Sandbox
 
 PROBLEMS: list[tuple[str, str, list[tuple[str, Any]]]] = [
     ("add", "def add(a, b):\n    return a + b\n", [("add(1, 2)", 3), ("add(-1, 1)", 0)]),

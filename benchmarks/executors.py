@@ -17,10 +17,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mint_envs import Reward
-from mint_envs.code.sandbox import Sandbox
 from mint_envs.code.tasks import CodeTask
 from mint_envs.executors import Executor, score_batch
-from mint_envs.processes import Processes
+from mint_envs.executors.processes import Processes
+from mint_envs.sandbox import Sandbox
 
 _PROGRAM = """
 def f(x):
@@ -71,7 +71,7 @@ def _executors(ray_cpus: int) -> dict[str, Executor]:
     if ray_cpus:
         import ray
 
-        from mint_envs.ray_executor import RayExecutor
+        from mint_envs.executors.ray import RayExecutor
 
         # Ray's own name. By default its workers are at nice 15: whatever else runs goes first.
         os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112

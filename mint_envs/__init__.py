@@ -14,11 +14,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .adapters import RLAdapter, from_adapter, to_adapter
 from .core import Episode, Message, Reward, Task
 from .env import TokenEnv
 from .errors import MintEnvsError
 from .executors import score_batch
+from .interop.mint import RLAdapter, from_adapter
+from .interop.mint.loop import to_adapter
 from .registration import env_ids, make, register, register_envs
 from .spaces import TokenSequence
 from .tokenizers import ByteTokenizer, Tokenizer

@@ -23,10 +23,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from .adapters import AdapterTask, RLAdapter
 from .core import Task
 from .env import TokenEnv
 from .errors import SettingError, did_you_mean, require
+from .interop.mint import AdapterTask, RLAdapter
 from .vector import TokenVectorEnv
 
 #: The ids that this package brings, and the task class of each.
@@ -35,7 +35,7 @@ BUILT_IN = {
     "mint/Code-v0": "mint_envs.code.tasks:CodeTask",
     "mint/ToolUse-v0": "mint_envs.tooluse.tasks:ToolUseTask",
     "mint/Chat-v0": "mint_envs.chat.tasks:ChatTask",
-    "mint/Mix-v0": "mint_envs.mix:MixTask",
+    "mint/Mix-v0": "mint_envs.compose.mix:MixTask",
 }
 
 _ENTRY_POINT = "mint_envs.registration:make_env"

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mint_envs.offline.bench import bench
-from mint_envs.offline.report import Report
-from mint_envs.offline.run import Options
+from mint_envs.bench.bench import bench
+from mint_envs.bench.run import Options
+from mint_envs.reports.report import Report
 
 REWARDS = str(Path(__file__).with_name("reward_functions.py"))
 QUICK: dict[str, Any] = {

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from mint_envs.code import Sandbox, grade
-from mint_envs.code.sandbox import container
-from mint_envs.code.sandbox.bridge import read_frame, write_frame
+from mint_envs.sandbox import container
+from mint_envs.sandbox.bridge import read_frame, write_frame
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / "data"

@@ -20,8 +20,8 @@ from typing import Any
 
 from mint_envs.code.grade import Settings, grade_many
 from mint_envs.code.plan import make_plan
-from mint_envs.code.sandbox import Sandbox
-from mint_envs.code.sandbox.toolchains import TOOLCHAINS
+from mint_envs.sandbox import Sandbox
+from mint_envs.sandbox.toolchains import TOOLCHAINS
 
 DATA = Path(__file__).parent / "data"
 FILES = ("code_attacks.jsonl", "code_attacks_more.jsonl")

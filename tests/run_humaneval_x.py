@@ -27,8 +27,8 @@ from typing import Any
 
 from mint_envs.code.grade import Settings, grade_many
 from mint_envs.code.plan import make_plan
-from mint_envs.code.sandbox import Sandbox
-from mint_envs.code.sandbox.toolchains import TOOLCHAINS
+from mint_envs.sandbox import Sandbox
+from mint_envs.sandbox.toolchains import TOOLCHAINS
 
 _BESIDE = Path(__file__).parent / "data" / "humaneval_x"
 _PLAN = make_plan([{"stdin": "", "stdout": "done\n"}])

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from mint_envs.code.grade import Settings, grade_many
 from mint_envs.code.plan import Plan, make_plan
-from mint_envs.code.sandbox import Sandbox
 from mint_envs.core import Reward
+from mint_envs.sandbox import Sandbox
 
 _PROGRAMS = (
     ("def f(n):\n    return n * n + {i}\n", [("f(3)", 9), ("f(0)", 0)], "first"),

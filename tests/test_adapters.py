@@ -14,7 +14,6 @@ import toys
 
 import mint_envs
 from mint_envs import ByteTokenizer, Reward, RLAdapter, TokenEnv, from_adapter, to_adapter
-from mint_envs.adapters import ModelInput
 from mint_envs.errors import (
     ContractError,
     IndexOutOfRange,
@@ -22,6 +21,7 @@ from mint_envs.errors import (
     SettingError,
     TokenizerError,
 )
+from mint_envs.interop.mint import ModelInput
 from mint_envs.testing import check_env
 from trainers.backends import AdamParams, Datum, SampleRequest, SamplingParams
 from trainers.backends.bandit import BanditBackend

@@ -13,18 +13,18 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mint_envs.audit.audit import AuditOptions, audit, drop_lines
+from mint_envs.audit.audit_code import CodeSettings, _equal
+from mint_envs.audit.duplicates import twins
+from mint_envs.audit.prompts import examples_in
 from mint_envs.cli import main
 from mint_envs.code.plan import make_plan
 from mint_envs.code.tasks import CodeTask
 from mint_envs.errors import DatasetError, SettingError
 from mint_envs.math.tasks import MathTask
-from mint_envs.offline.audit import AuditOptions, audit, drop_lines
-from mint_envs.offline.audit_code import CodeSettings, _equal
-from mint_envs.offline.duplicates import twins
-from mint_envs.offline.findings import Audited
-from mint_envs.offline.inputs import Call, calls_of, like
-from mint_envs.offline.mutants import mutants
-from mint_envs.offline.prompts import examples_in
+from mint_envs.reports.audited import Audited
+from mint_envs.responses.inputs import Call, calls_of, like
+from mint_envs.responses.mutants import mutants
 
 CLAMP = """def clamp(x, low, high):
     if x < low:

@@ -11,14 +11,14 @@ import reward_functions
 from benching import QUICK, REWARDS, SUMS, checks, run, told, written
 from click.testing import CliRunner
 
+from mint_envs.bench.bench import bench
+from mint_envs.bench.run import Options
+from mint_envs.bench.target.client import Worker, WorkerDied
+from mint_envs.bench.target.functions import adapt
+from mint_envs.bench.target.targets import Target, load
 from mint_envs.cli import main
 from mint_envs.errors import DatasetError, SettingError
-from mint_envs.offline.bench import bench
-from mint_envs.offline.client import Worker, WorkerDied
-from mint_envs.offline.functions import adapt
-from mint_envs.offline.probes import changed, framed
-from mint_envs.offline.run import Options
-from mint_envs.offline.targets import Target, load
+from mint_envs.responses.probes import changed, framed
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ FORMS = ["exact", "trl_style", "verl_style", "verl_batch", "openrlhf_style", "by
 def test_functions_of_any_library(name: str) -> None:
     call = adapt(getattr(reward_functions, name), name)
     row = {"prompt": "1 + 1?", "answer": "2", "data_source": "sums"}
-    from mint_envs.offline.functions import number_of
+    from mint_envs.bench.target.functions import number_of
 
     assert [number_of(call(row, "1 + 1?", text)) for text in ("2", "3")] == [1.0, 0.0]
 

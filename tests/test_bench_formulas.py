@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from mint_envs.offline import stats
-from mint_envs.offline.solvers import solve
+from mint_envs.bench import stats
+from mint_envs.responses.solvers import solve
 
 # -- the formulas --------------------------------------------------
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from benching import REWARDS, SUMS, checks, run, told, written
 
+from mint_envs.bench.target import client
+from mint_envs.bench.target.client import Worker, WorkerDied
+from mint_envs.bench.target.targets import Target
 from mint_envs.errors import SettingError
-from mint_envs.offline import client
-from mint_envs.offline.client import Worker, WorkerDied
-from mint_envs.offline.targets import Target
 
 
 @pytest.fixture(scope="module")

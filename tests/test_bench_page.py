@@ -8,8 +8,8 @@ from pathlib import Path
 
 from browser import browse, rendered
 
-from mint_envs.offline.page import page
-from mint_envs.offline.report import Case, Plot, Report, Section, Table
+from mint_envs.reports.page import page
+from mint_envs.reports.report import Case, Plot, Report, Section, Table
 
 HOSTILE = "</td><script>document.title='taken'</script><img src=x onerror=alert(1)>"
 

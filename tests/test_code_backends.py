@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from mint_envs.code import Sandbox, grade
-from mint_envs.code.sandbox import Job, container
 from mint_envs.errors import SandboxUnavailable, SettingError
+from mint_envs.sandbox import Job, container
 from tests import exchange
 
 ADD = "```python\ndef add(a, b):\n    return a + b\n```"
@@ -257,7 +257,7 @@ def test_any_object_with_the_methods_is_a_backend() -> None:
         tier = "nothing"
 
         def run(self, jobs: Any) -> Any:
-            from mint_envs.code.sandbox import Outcome
+            from mint_envs.sandbox import Outcome
 
             return [Outcome(failure="closed today") for _ in jobs]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from mint_envs.code import Sandbox
-from mint_envs.code.sandbox import folders
-from mint_envs.code.sandbox.folders import PREFIX, Folder, sweep
 from mint_envs.errors import SandboxUnavailable
+from mint_envs.sandbox import folders
+from mint_envs.sandbox.folders import PREFIX, Folder, sweep
 
 ROOT = Path(__file__).parent.parent
 HOLD = """\

@@ -195,7 +195,7 @@ def scores(rows: list[dict[str, Any]], body: str | None, before: str = "") -> fl
         test = {"code": row["test"], "entry_point": row["entry_point"], "prompt": row["prompt"]}
         program = before + row["prompt"] + (row["canonical_solution"] if body is None else body)
         items.append((fenced(program), make_plan(test)))
-    from mint_envs.code.sandbox import shared
+    from mint_envs.sandbox import shared
 
     rewards = grade_many(items, Settings(max_tests_per_problem=1000), shared(None))
     return sum(1.0 if reward.score is None else reward.score for reward in rewards)

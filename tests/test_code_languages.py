@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from mint_envs.code import Sandbox, grade
-from mint_envs.code.sandbox import Job, Limits, shared, toolchains
-from mint_envs.code.sandbox.toolchains import TOOLCHAINS, Toolchain
 from mint_envs.errors import SandboxUnavailable
+from mint_envs.sandbox import Job, Limits, shared, toolchains
+from mint_envs.sandbox.toolchains import TOOLCHAINS, Toolchain
 
 DATA = Path(__file__).parent / "data"
 TESTS = [{"stdin": f"{n}\n", "stdout": f"{2 * n}\n"} for n in (4, 5)]

@@ -16,10 +16,10 @@ import pytest
 import soak_code
 
 from mint_envs.code import Sandbox, grade
-from mint_envs.code.sandbox import Job, Limits, Outcome, pool, shared
-from mint_envs.code.sandbox.inside import scratch, seccomp
-from mint_envs.code.sandbox.worker import Worker
 from mint_envs.errors import SandboxUnavailable
+from mint_envs.sandbox import Job, Limits, Outcome, pool, shared
+from mint_envs.sandbox.inside import scratch, seccomp
+from mint_envs.sandbox.worker import Worker
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 ROOT = Path(__file__).parent.parent
@@ -200,7 +200,7 @@ def alive(pid: int) -> bool:
 
 
 def test_a_hung_zygote_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mint_envs.code.sandbox import worker
+    from mint_envs.sandbox import worker
 
     monkeypatch.setattr(worker, "_GRACE_S", 0.2)
     others = set(soak_code.descendants(os.getpid()))

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mint_envs.code.sandbox.inside import wire
 from mint_envs.code.stdio import same_output
 from mint_envs.code.values import EXACT, Tolerance, plain, same, shorten, show, truth
 from mint_envs.errors import SettingError
+from mint_envs.sandbox.inside import wire
 
 scalars = (
     st.none()

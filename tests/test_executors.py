@@ -25,8 +25,9 @@ import mint_envs
 from mint_envs import Reward, Task
 from mint_envs.env import step_many
 from mint_envs.errors import SettingError
-from mint_envs.executors import Local, Lost, Turn, executor_of, piece_size, play_turns, score_batch
-from mint_envs.processes import Processes
+from mint_envs.executors import Local, Lost, Turn, executor_of, play_turns, score_batch
+from mint_envs.executors.port import piece_size
+from mint_envs.executors.processes import Processes
 
 PAIRS = [(i % 10, str(i % 7)) for i in range(70)]
 

@@ -32,37 +32,35 @@ ROOMS: dict[str, set[str]] = {
     "spaces": set(),
     "tokenizers": {*CORE, "hub"},
     "tokens": {*CORE, "tokenizers"},
+    "sandbox": {"errors", "sandbox"},
     # Inside a function: the sandbox of a worker process gets one worker.
-    "executors": {*CORE, "processes", "ray_executor"},
-    "processes": {*CORE, "executors", "code"},
-    "ray_executor": {*CORE, "executors", "code"},
+    "executors": {*CORE, "executors", "sandbox"},
     "env": {*CORE, "spaces", "tokens", "executors"},
     "vector": {*CORE, "spaces", "tokens", "env", "executors"},
-    "registration": {*CORE, "spaces", "tokens", "env", "vector", "adapters"},
-    # The registration knows adapters; ``to_adapter`` takes an id, which it looks up when called.
-    "adapters": {*CORE, "tokens", "tokenizers", "env", "registration", "adapters"},
-    "mix": {*CORE, "registration"},
-    "replay": {*CORE, "registration", "wrappers"},
-    "wrappers": {*CORE, "env", "registration", "wrappers", "__version__"},
+    "registration": {*CORE, "spaces", "tokens", "env", "vector", "interop.mint"},
+    "compose": {*CORE, "env", "registration", "compose", "__version__"},
+    "wrappers": {"compose", "registration"},
     **{family: {*CORE, "datasets", family} for family in FAMILIES},
 }
+ROOMS["code"].add("sandbox")
+ROOMS["tooluse"].add("sandbox")
 #: Rooms that stand on top, and may import all of mint_envs.
 TOP = {
-    "testing", "interop", "offline", "serve", "client", "show", "cli", "commands", "__init__",
-    "__main__",
+    "testing", "interop", "bench", "audit", "records", "reports", "responses", "serve", "client",
+    "cli", "commands", "__init__", "__main__",
 }  # fmt: skip
 
 #: Foreign packages, and the rooms that may import them; elsewhere inside functions only, or never.
 GYMNASIUM = {
     "env", "vector", "spaces", "registration", "testing", "cli", "__init__", "interop", "serve",
-    "offline", "wrappers",
+    "bench", "compose",
 }  # fmt: skip
 LAZY = {
     "torch", "transformers", "mint", "tinker", "datasets", "huggingface_hub", "pyarrow", "mcp",
     "ray",
 }  # fmt: skip
 #: The tool that runs programs is the one place where a family uses another's room, when called.
-EXCEPTIONS = {("python.py", "mint_envs.code.sandbox")}
+EXCEPTIONS = {("python.py", "mint_envs.sandbox")}
 NEVER = {"trainers", "benchmarks", "tests"}
 
 
@@ -147,6 +145,5 @@ def test_who_may_import_whom(path: Path) -> None:
         assert first not in LAZY or not at_top, f"import {module} where it is used"
         assert first != "gymnasium" or room in GYMNASIUM, module
         if first == "mint_envs" and rest and room in ROOMS:
-            allowed = rest[0] in ROOMS[room] or (path.name, module) in EXCEPTIONS
+            allowed = {rest[0], ".".join(rest[:2])} & ROOMS[room]
             assert allowed, f"{room} may not import {module}"
-            assert (path.name, module) not in EXCEPTIONS or not at_top

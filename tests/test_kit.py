@@ -17,9 +17,9 @@ import toys
 
 from mint_envs import Reward, TokenEnv
 from mint_envs.errors import ContractError, SettingError
+from mint_envs.responses.arithmetic import arithmetic_answer
+from mint_envs.responses.texts import nonsense, search
 from mint_envs.testing import HARMLESS, check_env, check_task
-from mint_envs.testing.arithmetic import arithmetic_answer
-from mint_envs.testing.texts import nonsense, search
 
 GOOD = [toys.Adder, toys.GoodRows, toys.GuessNumber, toys.GuessNumberChat]
 

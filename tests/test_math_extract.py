@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mint_envs.math import grade
-from mint_envs.math.extract import find
+from mint_envs.math.prose.extract import find
 
 FOUND = [
     (r"so $\boxed{\frac{1}{2}}$.", "box", r"\frac{1}{2}"),

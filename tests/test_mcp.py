@@ -22,8 +22,8 @@ from mint_envs.errors import SettingError
 from mint_envs.registration import settings_of
 from mint_envs.tooluse import ToolUseTask
 from mint_envs.tooluse.families import Request
-from mint_envs.tooluse.mcp import McpTools, tools_of
 from mint_envs.tooluse.tasks import ToolUseProblem
+from mint_envs.tooluse.toolkits.mcp import McpTools, tools_of
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -38,7 +38,7 @@ RNG = np.random.default_rng(0)
 def patience() -> Iterator[None]:
     """A busy machine takes long to start a server: that is not what is tested."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mint_envs.tooluse.mcp._START_S", 400.0)
+        patch.setattr("mint_envs.tooluse.toolkits.mcp._START_S", 400.0)
         yield
 
 
@@ -201,7 +201,7 @@ def test_a_server_whose_list_of_tools_is_broken_is_refused(way: str, message: st
 
 
 def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mint_envs.tooluse.mcp._START_S", 2.0)
+    monkeypatch.setattr("mint_envs.tooluse.toolkits.mcp._START_S", 2.0)
     with pytest.raises(SettingError, match="has not started within 2 s"):
         McpTools(f"{COMMAND} silent")
 

@@ -11,8 +11,8 @@ import pytest
 import toys
 
 import mint_envs
+from mint_envs.compose.mix import MixTask
 from mint_envs.errors import SettingError
-from mint_envs.mix import MixTask
 from mint_envs.testing import check_env
 from mint_envs.wrappers import task_of
 

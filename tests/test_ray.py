@@ -22,7 +22,7 @@ from mint_envs import Reward
 from mint_envs.client import Client
 from mint_envs.errors import SettingError
 from mint_envs.executors import Turn, play_turns, score_batch
-from mint_envs.ray_executor import RayExecutor
+from mint_envs.executors.ray import RayExecutor
 from mint_envs.serve import Settings
 
 with warnings.catch_warnings():

@@ -23,10 +23,9 @@ from textual.widgets import DataTable, Input, Static
 
 from mint_envs.cli import main
 from mint_envs.errors import DatasetError, SettingError
-from mint_envs.show.browser import Browser
-from mint_envs.show.page import page
-from mint_envs.show.plain import readable, render
-from mint_envs.show.transcripts import (
+from mint_envs.reports.browser import Browser
+from mint_envs.reports.plain import readable, render
+from mint_envs.reports.transcripts import (
     Filter,
     Rollouts,
     chosen,
@@ -35,6 +34,7 @@ from mint_envs.show.transcripts import (
     parse_span,
     transcript,
 )
+from mint_envs.reports.transcripts_page import page
 
 EVIL = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>%DATA% [bold]"
 

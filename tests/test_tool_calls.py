@@ -22,7 +22,7 @@ from mint_envs.tooluse import (
 )
 from mint_envs.tooluse.families import Request
 from mint_envs.tooluse.tasks import ToolUseProblem
-from mint_envs.tooluse.tools import ToolUnavailable
+from mint_envs.tooluse.toolkits.tools import ToolUnavailable
 
 
 class Slow(Faulty):

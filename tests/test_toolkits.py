@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toolkits_for_tests import fresh, refused, run
 
-from mint_envs.code.sandbox import Outcome, SandboxUnavailable
+from mint_envs.sandbox import Outcome, SandboxUnavailable
 from mint_envs.tooluse import TOOLKITS, ToolUseTask
 from mint_envs.tooluse.toolkits import IN_PROCESS, Calendar, Python, Retail
 
@@ -217,7 +217,7 @@ def test_without_a_sandbox_it_is_unmeasured(fault: Any, monkeypatch: pytest.Monk
     class Shared:
         run = staticmethod(lambda code, **_: fault(code))
 
-    monkeypatch.setattr("mint_envs.code.sandbox.shared", lambda _: Shared)
+    monkeypatch.setattr("mint_envs.sandbox.shared", lambda _: Shared)
     result = Python().run("run_python", {"code": "print(1)"})
     assert not result.ok
     assert result.failure

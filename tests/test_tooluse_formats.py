@@ -19,8 +19,8 @@ from mint_envs.errors import SettingError
 from mint_envs.testing import check_env
 from mint_envs.tokens import Codec
 from mint_envs.tooluse import FORMATS, ToolUseTask, parse_calls
-from mint_envs.tooluse.framing import Framing
-from mint_envs.tooluse.writers import write_calls
+from mint_envs.tooluse.formats.framing import Framing
+from mint_envs.tooluse.formats.writers import write_calls
 
 TOOLS = [
     {

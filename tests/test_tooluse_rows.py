@@ -15,8 +15,8 @@ from mint_envs import Reward
 from mint_envs.errors import DatasetError, SettingError
 from mint_envs.testing import check_task
 from mint_envs.tooluse import FORMATS, ToolUseTask
+from mint_envs.tooluse.formats.writers import write_calls
 from mint_envs.tooluse.rows import CallProblem, exact_call
-from mint_envs.tooluse.writers import write_calls
 
 DATA = Path(__file__).parent / "data"
 BFCL = [json.loads(line) for line in (DATA / "bfcl_verdicts.jsonl").read_text().splitlines()]

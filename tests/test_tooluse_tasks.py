@@ -18,7 +18,7 @@ from mint_envs import Reward, TokenEnv
 from mint_envs.errors import SettingError
 from mint_envs.testing import check_env, check_task
 from mint_envs.tooluse import ToolUseTask
-from mint_envs.tooluse.workspace import Workspace
+from mint_envs.tooluse.toolkits.workspace import Workspace
 
 SEEDS = range(60)
 Turn = list[tuple[str, dict[str, Any]]]

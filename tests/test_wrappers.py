@@ -21,9 +21,9 @@ import mint_envs
 from mint_envs import Reward, Task, TokenEnv
 from mint_envs.chat import ScriptedJudge
 from mint_envs.cli import main
+from mint_envs.compose.mix import MixProblem, MixTask
 from mint_envs.errors import SettingError
-from mint_envs.mix import MixProblem, MixTask
-from mint_envs.replay import LOST, replay
+from mint_envs.records.replay import LOST, replay
 from mint_envs.testing import check_env, check_task
 from mint_envs.tokens import Codec
 from mint_envs.tooluse import ToolUseTask

@@ -18,9 +18,9 @@ from typing import Any
 
 from ..core import Reward
 from ..errors import SettingError
+from ..sandbox import Job, Limits, Outcome, Sandbox, language_name, shared
 from .extract import extract
 from .plan import IoTest, Plan, ValueTest, make_plan
-from .sandbox import Job, Limits, Outcome, Sandbox, language_name, shared
 from .stdio import same_output
 from .values import same, shorten, show, truth, visible
 

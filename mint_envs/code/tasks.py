@@ -11,11 +11,11 @@ import numpy as np
 from ..core import Message, Prompt, Reward
 from ..datasets import DatasetTask
 from ..errors import require
+from ..sandbox import Sandbox, shared
 from .grade import Settings, grade_many, without_clock
 from .kinds import LEVELS
 from .problems import CodeProblem, generate, passes
 from .rows import load_problems
-from .sandbox import Sandbox, shared
 
 #: The worked examples before the question; the first is the one of MinT's documents.
 _SHOTS = (

@@ -11,11 +11,11 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ..offline.audit import AuditOptions, audit, drop_lines, report_of
-from ..offline.audit_code import CodeSettings
-from ..offline.files import check_folders, write_whole
-from ..offline.page import page
-from ..offline.terminal import progress_bar, show
+from ..audit.audit import AuditOptions, audit, drop_lines, report_of
+from ..audit.audit_code import CodeSettings
+from ..records.files import check_folders, write_whole
+from ..reports.page import page
+from ..reports.terminal import progress_bar, show
 from .options import FILE, report_options
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ..offline.bench import PARTS, bench
-from ..offline.files import check_folders, write_whole
-from ..offline.floors import missed, with_floors
-from ..offline.page import page
-from ..offline.run import Options
-from ..offline.terminal import progress_bar, show
+from ..bench.bench import PARTS, bench
+from ..bench.floors import missed, with_floors
+from ..bench.run import Options
+from ..records.files import check_folders, write_whole
+from ..reports.page import page
+from ..reports.terminal import progress_bar, show
 from .options import FILE, report_options, settings_option
 
 

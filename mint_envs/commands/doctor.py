@@ -7,7 +7,7 @@ import sys
 import click
 from rich.console import Console
 
-from ..code.sandbox.doctor import examine
+from ..sandbox.doctor import examine
 
 
 @click.command("doctor")

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .. import __version__
-from ..replay import (
+from ..records.replay import (
     DIFFERS,
     LOST,
     SAME,

@@ -8,9 +8,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ..offline.scoring import score_file
-from ..offline.targets import Target, load
-from ..offline.terminal import progress_bar
+from ..bench.target.targets import Target, load
+from ..records.scoring import score_file
+from ..reports.terminal import progress_bar
 from .options import FILE, settings_option
 
 

@@ -62,7 +62,7 @@ def command(
 
     POST /v1/score scores a batch, /v1/grade/... asks a grader, /v1/sessions plays episodes turn by
     turn, GET /v1/envs lists what there is, /docs is the page of the API, /metrics is for
-    Prometheus. `mint_envs.client.Client` is the Python client.
+    Prometheus. `mint_envs.serve.client.Client` is the Python client.
 
     \b
     Examples:

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ..errors import DatasetError
-from ..show.plain import headline, render
-from ..show.transcripts import (
+from ..reports.plain import headline, render
+from ..reports.transcripts import (
     Filter,
     Rollouts,
     Transcript,
@@ -74,7 +74,7 @@ def command(
             "out --step, --reward, --unmeasured or --search"
         )
     if html is not None:
-        from ..show.page import write_page
+        from ..reports.transcripts_page import write_page
 
         shown = evenly(found, limit or _MOST_ON_A_PAGE)
         write_page(html, rollouts, shown, len(found))
@@ -96,7 +96,7 @@ def _print(shown: list[Transcript], found: int) -> None:
 
 def _browse(rollouts: Rollouts, wanted: Filter) -> None:
     try:
-        from ..show.browser import Browser
+        from ..reports.browser import Browser
     except ImportError:
         raise DatasetError(
             "the browser needs: pip install 'mint-envs[show]'. Without it: --plain, or --html FILE"

@@ -14,13 +14,13 @@ from functools import lru_cache
 from ..core import Reward
 from ..errors import SettingError
 from . import fallback
-from .compare import Comparer
-from .extract import Found, find
-from .limits import MAX_ANSWER, Unreadable
-from .normal import clean, plain_number
-from .parse import parse
-from .prose import is_sum
-from .tree import Group, Node
+from .answer.compare import Comparer
+from .answer.limits import MAX_ANSWER, Unreadable
+from .answer.normal import clean, plain_number
+from .answer.parse import parse
+from .answer.tree import Group, Node
+from .prose.extract import Found, find
+from .prose.prose import is_sum
 
 _MAX_CREDIT = 0.1
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
@@ -43,7 +43,7 @@ def grade(
 
     Args:
         gold: the right answer, in LaTeX or plain text: ``"72"``, ``"\\\\frac{1}{2}"``, ``"(3,4]"``.
-        response: any text; where the answer is looked for, ``mint_envs.math.extract`` says.
+        response: any text; where the answer is looked for, ``mint_envs.math.prose.extract`` says.
         strict: take an answer only from a box, ``####``, a line "Answer: ..." or ``<answer>``.
         format_credit: score of a wrong answer that is well formed and in one of those places,
             0 to 0.1.

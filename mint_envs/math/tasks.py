@@ -12,8 +12,8 @@ import numpy as np
 from ..core import Message, Prompt, Reward
 from ..datasets import DatasetTask
 from ..errors import require
+from .answer.normal import plain_number
 from .grade import grade
-from .normal import plain_number
 from .rows import MathProblem, load_problems
 
 #: The worked examples before the question; the first is the one of MinT's documents.

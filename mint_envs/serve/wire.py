@@ -26,7 +26,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, core_schema
 
 from ..core import Prompt, Reward
-from ..executors import Answer, Lost, measured
+from ..executors import Answer, Lost
+from ..executors.port import measured
 from .work import Ref
 
 _FIELDS = 32

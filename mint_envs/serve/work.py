@@ -15,7 +15,9 @@ import numpy as np
 
 from ..core import Prompt, Reward, Task
 from ..errors import SandboxUnavailable
-from ..executors import Answer, Executor, Lost, Turn, Work, play, unmeasured
+from ..executors import Answer, Executor, Lost, Turn
+from ..executors.port import Work, unmeasured
+from ..executors.turns import play
 
 # A batch shares the workers with other clients' requests: no piece of it takes them for long.
 _LARGEST_PIECE, _PIECE_S = 8, 0.5
@@ -94,7 +96,7 @@ def timed(task: Task[Any] | None, asked: tuple[Work, list[Any]]) -> tuple[list[A
 
 def warm(_: None, __: None) -> str:
     """Start the sandbox of a worker; return why there is none, or ``""``."""
-    from ..code.sandbox import shared
+    from ..sandbox import shared
 
     try:
         shared(None)

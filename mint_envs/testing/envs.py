@@ -17,11 +17,11 @@ from gymnasium.utils.env_checker import data_equivalence
 
 from ..env import TokenEnv
 from ..errors import SettingError
+from ..responses.texts import search
 from ..spaces import TokenSequence
 from .findings import Findings, Report, apart, shown
 from .guards import Watch, global_seed
 from .tasks import TaskCheck
-from .texts import search
 from .token_envs import TokenEnvCheck
 from .verdicts import named
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..core import Reward, Task
-from .arithmetic import arithmetic_answer, whole_answer
+from ..responses.arithmetic import arithmetic_answer, whole_answer
+from ..responses.texts import CONSTANTS, GARBAGE, HARMLESS, NONSENSE, ODD, search, texts
 from .constants import WORTH_SAYING, best_constant
 from .findings import Findings, Report, shown
 from .guards import global_seed
 from .probes import FILE, HERE, equal_to_all, try_probes
 from .problems import Drawn, ProblemCheck
 from .repeats import RepeatCheck
-from .texts import CONSTANTS, GARBAGE, HARMLESS, NONSENSE, ODD, search, texts
 from .verdicts import Judge, Turns, named, said, score_of, turns_of
 
 Solver = Callable[[Any], str | Sequence[str]]

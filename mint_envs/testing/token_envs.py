@@ -11,8 +11,8 @@ from gymnasium.error import ResetNeeded
 
 from ..env import TokenEnv
 from ..errors import IndexOutOfRange
+from ..responses.texts import GARBAGE
 from .findings import Findings, shown
-from .texts import GARBAGE
 from .verdicts import Turns, named, plain, turns_of
 
 #: The keys of ``info`` and their types, on every path.

@@ -2,14 +2,14 @@
 and the environment mint/ToolUse-v0."""
 
 from .bfcl import grade_turns
-from .calls import FORMATS, Call, format_of, parse_calls
+from .formats.calls import FORMATS, Call, format_of, parse_calls
+from .formats.writers import write_calls
 from .grade import grade_calls
-from .schemas import ToolTable
-from .state import diff, grade_state
 from .tasks import ToolUseTask
 from .toolkits import TOOLKITS
-from .tools import ToolError, Toolkit, ToolResult, schema_of, tool
-from .writers import write_calls
+from .toolkits.schemas import ToolTable
+from .toolkits.state import diff, grade_state
+from .toolkits.tools import ToolError, Toolkit, ToolResult, schema_of, tool
 
 __all__ = [
     "FORMATS",

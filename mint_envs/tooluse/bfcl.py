@@ -17,20 +17,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import Episode, Message, Reward
 from ..datasets import Row
 from ..errors import SettingError, require
-from .framing import Framing
-from .rows import RowProblem, checked_messages, with_tools
-from .schemas import ToolTable
-from .tools import ToolResult
+from .formats.framing import Framing
+from .formats.writers import Step, as_json
+from .requests import Host, RowProblem, checked_messages, with_tools
+from .toolkits.schemas import ToolTable
+from .toolkits.tools import ToolResult
 from .turns import Turns
-from .writers import Step, as_json
-
-if TYPE_CHECKING:
-    from .tasks import ToolUseTask
 
 #: The package that has the classes, and where in it.
 PACKAGE, CODE = "bfcl_eval", "eval_checker.multi_turn_eval.func_source_code"
@@ -76,10 +73,10 @@ class TurnsProblem(RowProblem):
     def prompt(self, framing: Framing) -> list[Message]:
         return with_tools(framing, _RULES, self.tools, self.turns[0])
 
-    def start(self, task: ToolUseTask) -> Episode:
+    def start(self, task: Host) -> Episode:
         return _Dialogue(task, self)
 
-    def examples(self, task: ToolUseTask) -> dict[Any, float]:
+    def examples(self, task: Host) -> dict[Any, float]:
         texts = []
         for calls in self.wanted:
             texts += [task.framing.calls([call]) for call in calls] + ["Done."]
@@ -94,7 +91,7 @@ class TurnsProblem(RowProblem):
 class _Dialogue(Episode):
     """The turns of a user, each with as many messages as the model takes for it."""
 
-    def __init__(self, task: ToolUseTask, problem: TurnsProblem) -> None:
+    def __init__(self, task: Host, problem: TurnsProblem) -> None:
         self._task, self._problem = task, problem
         self._judge = Judge(problem)
         self._turns = Turns(task, ToolTable.of(problem.tools), self._run, misfits=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..core import Message
-from .framing import Framing
-from .writers import Step
+from .formats.framing import Framing
+from .formats.writers import Step
 
 _SYSTEM = "Use the tools get_value(key), set_value(key, value) and delete_key(key)."
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core import Reward
 from ..errors import SettingError
-from .calls import Call
+from .formats.calls import Call
 from .match import best_match
 from .values import allowed, same
 

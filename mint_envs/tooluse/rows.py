@@ -20,63 +20,33 @@ from __future__ import annotations
 
 import gzip
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core import Episode, Message, Reward
 from ..datasets import Row, load_rows
 from ..errors import DatasetError, SettingError, require
-from .calls import MISFITS, Call, parse_calls
+from .bfcl import read_turns
 from .families import Request
-from .framing import Framing
+from .formats.calls import MISFITS, Call, parse_calls
+from .formats.framing import Framing
+from .formats.writers import Step
 from .grade import grade_calls
-from .schemas import ToolTable
+from .requests import RULES, Host, RowProblem, checked_messages, with_tools
 from .toolkits import TOOLKITS
-from .writers import Step
-
-if TYPE_CHECKING:
-    from .tasks import ToolUseTask
+from .toolkits.schemas import ToolTable
 
 _REQUEST = ("messages", "question", "query", "prompt")
 _TOOLS = ("tools", "functions", "function")
 _CALLS = ("calls", "expected_calls", "ground_truth", "answers")
-_RULES = """\
+_ONE_MESSAGE = """\
 Several calls may stand in one message. If no tool fits the request, answer without a call."""
-
-
-class RowProblem(ABC):
-    """A problem that comes from a row. ``id`` is stable; ``messages``: the request."""
-
-    id: str
-    messages: tuple[Message, ...]
-
-    @abstractmethod
-    def prompt(self, framing: Framing) -> list[Message]:
-        """Return the first messages."""
-
-    @abstractmethod
-    def start(self, task: ToolUseTask) -> Episode:
-        """Begin an episode."""
-
-    @abstractmethod
-    def examples(self, task: ToolUseTask) -> dict[Any, float]:
-        """Return worked examples, the full mark first."""
-
-
-def with_tools(
-    framing: Framing, rules: str, tools: Sequence[Mapping[str, Any]], messages: Sequence[Message]
-) -> list[Message]:
-    """Return the messages of a row behind ours; a system message of its own goes into ours."""
-    own = [m["content"] for m in messages if m["role"] == "system"]
-    rest = [m for m in messages if m["role"] != "system"]
-    return [framing.system(rules, tools, "".join(f"\n\n{text}" for text in own)), *rest]
 
 
 @dataclass(frozen=True)
@@ -89,12 +59,12 @@ class CallProblem(RowProblem):
     wanted: tuple[Mapping[str, Any], ...]
 
     def prompt(self, framing: Framing) -> list[Message]:
-        return with_tools(framing, _RULES, self.tools, self.messages)
+        return with_tools(framing, _ONE_MESSAGE, self.tools, self.messages)
 
-    def start(self, task: ToolUseTask) -> Episode:
+    def start(self, task: Host) -> Episode:
         return _Calls(task, self)
 
-    def examples(self, task: ToolUseTask) -> dict[Any, float]:
+    def examples(self, task: Host) -> dict[Any, float]:
         calls = [exact_call(call) for call in self.wanted]
         text = task.framing.calls(calls) or "None of the tools can do that."
         found = {text: self.start(task).respond(text)}
@@ -105,7 +75,7 @@ class CallProblem(RowProblem):
 class _Calls(Episode):
     """One message. What it calls is graded, not run."""
 
-    def __init__(self, task: ToolUseTask, problem: CallProblem) -> None:
+    def __init__(self, task: Host, problem: CallProblem) -> None:
         self._task, self._problem = task, problem
 
     def respond(self, text: str) -> Reward:
@@ -175,16 +145,14 @@ class StateProblem(RowProblem):
     path: tuple[Step, ...]
 
     def prompt(self, framing: Framing) -> list[Message]:
-        from .tasks import RULES  # the same words as for problems that are drawn
-
         tools = [schema for name in self.toolkits for schema in TOOLKITS[name].schemas()]
         return with_tools(framing, RULES, tools, self.messages)
 
-    def start(self, task: ToolUseTask) -> Episode:
+    def start(self, task: Host) -> Episode:
         request = Request(self.messages[-1]["content"], (), self.answer)
         return task.work(self.toolkits, 0, self.state, self.wanted, request)
 
-    def examples(self, task: ToolUseTask) -> dict[Any, float]:
+    def examples(self, task: Host) -> dict[Any, float]:
         if not self.path:
             return {}  # the row says what is to be reached, and not how
         calls = [task.framing.calls([call]) for call in self.path]
@@ -219,8 +187,6 @@ def read_row(row: Row) -> RowProblem:
         SettingError, DatasetError, ValueError, TypeError, KeyError: the row is of no known form.
     """
     if row.get("involved_classes") is not None:
-        from .bfcl import read_turns
-
         return read_turns(row)
     if row.get("wanted_state") is not None:
         return _state_problem(row)
@@ -277,17 +243,6 @@ def _messages(row: Row) -> tuple[Message, ...]:
         return (Message(role="user", content=value),)
     turns = value[0] if value and isinstance(value[0], list) else value
     return checked_messages(turns)
-
-
-def checked_messages(turns: Any) -> tuple[Message, ...]:
-    """Return messages; what else they hold is left out."""
-    require(
-        isinstance(turns, list)
-        and bool(turns)
-        and all(isinstance(m, Mapping) and isinstance(m.get("content"), str) for m in turns),
-        "the request must be a text, or a list of messages with role and content",
-    )
-    return tuple(Message(role=str(m.get("role", "user")), content=m["content"]) for m in turns)
 
 
 def _id(row: Row) -> str:

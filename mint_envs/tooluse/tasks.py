@@ -14,25 +14,19 @@ import numpy as np
 from ..core import ChatStyle, Episode, Message, Prompt, Reward
 from ..datasets import DatasetTask
 from ..errors import did_you_mean, require
-from . import mcp as mcp_tools
-from .calls import FORMATS
 from .easy import worked_examples
 from .families import FAMILIES, MOST_CALLS, Request, drawable
-from .framing import Framing
+from .formats.calls import FORMATS
+from .formats.framing import Framing
 from .grade import WEIGHTS, check_weights
-from .rows import RowProblem, load_problems
-from .schemas import ToolTable
-from .state import grade_state
+from .requests import RULES, RowProblem
+from .rows import load_problems
 from .toolkits import IN_PROCESS, TOOLKITS
+from .toolkits import mcp as mcp_tools
+from .toolkits.schemas import ToolTable
+from .toolkits.state import grade_state
+from .toolkits.workspace import User, Workspace
 from .turns import Turns, answer_in
-from .workspace import User, Workspace
-
-#: What a model is told, beside how to call a tool.
-RULES = """\
-Several calls may stand in one message; their results come back in the same order. A message \
-without a call ends the work. If the user asks a question, let that message end with the line \
-"Answer: " and the answer alone. If only the user can tell you what you need to know, end a \
-message without a call with the line "Question: " and your question."""
 
 
 @dataclass(frozen=True, slots=True)

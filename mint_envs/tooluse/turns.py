@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from ..core import Message
-from .calls import MISFITS, Call, parse_calls
-from .framing import Framing
-from .schemas import ToolTable
-from .tools import ToolResult
+from .formats.calls import MISFITS, Call, parse_calls
+from .formats.framing import Framing
+from .toolkits.schemas import ToolTable
+from .toolkits.tools import ToolResult
 
 Run = Callable[[str, dict[str, Any]], ToolResult]
 

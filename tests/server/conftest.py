@@ -9,10 +9,8 @@ from odd_tasks import Chance, Count, Odd
 from serving import serving
 
 import mint_envs
-from mint_envs.client import (
-    Client,
-)
-from mint_envs.processes import Processes
+from mint_envs.client import Client
+from mint_envs.executors.processes import Processes
 from mint_envs.serve import Settings
 
 mint_envs.register("tests/Odd-v0", Odd)

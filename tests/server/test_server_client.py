@@ -19,13 +19,9 @@ from serving import running, serving
 
 from mint_envs.cli import main
 from mint_envs.client import Busy as ServerBusy
-from mint_envs.client import (
-    Client,
-    RequestRefused,
-    Unreachable,
-)
+from mint_envs.client import Client, RequestRefused, Unreachable
 from mint_envs.errors import SettingError
-from mint_envs.processes import Processes
+from mint_envs.executors.processes import Processes
 from mint_envs.serve import Settings
 from mint_envs.serve.wire import read_json
 

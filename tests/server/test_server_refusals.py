@@ -11,11 +11,7 @@ from server_requests import TOKEN, raw
 from serving import serving
 
 import mint_envs
-from mint_envs.client import (
-    Client,
-    RequestRefused,
-    TokenRefused,
-)
+from mint_envs.client import Client, RequestRefused, TokenRefused
 from mint_envs.errors import SettingError
 from mint_envs.executors import Local
 from mint_envs.serve import Settings

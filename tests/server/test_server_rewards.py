@@ -15,10 +15,8 @@ from serving import serving
 
 import mint_envs
 from mint_envs import Reward, TokenEnv
-from mint_envs.client import (
-    Client,
-)
-from mint_envs.processes import Processes
+from mint_envs.client import Client
+from mint_envs.executors.processes import Processes
 from mint_envs.serve import Settings
 
 # -- rewards --------------------------------------------------------------------------------------

@@ -14,11 +14,8 @@ from server_requests import raw
 from serving import serving
 
 from mint_envs import Reward
-from mint_envs.client import (
-    Client,
-    SessionLost,
-)
-from mint_envs.processes import Processes
+from mint_envs.client import Client, SessionLost
+from mint_envs.executors.processes import Processes
 from mint_envs.serve import Settings
 from mint_envs.serve.sessions import Session, Sessions
 from mint_envs.serve.work import Busy, Ref

@@ -1,6 +1,5 @@
 """The toolkits that come with the package, by name. All are deterministic and offline."""
 
-from ..tools import Toolkit
 from .calculator import Calculator
 from .calendar import Calendar
 from .database import Database
@@ -8,6 +7,7 @@ from .files import FileSystem
 from .keyvalue import KeyValueStore
 from .python import Python
 from .retail import Retail
+from .tools import Toolkit
 
 TOOLKITS: dict[str, type[Toolkit]] = {
     kit.name: kit

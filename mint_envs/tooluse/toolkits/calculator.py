@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ..tools import ToolError, Toolkit, tool
+from .tools import ToolError, Toolkit, tool
 
 Number = int | float
 _MAX_LENGTH, _MAX_DEPTH, _MAX_BITS = 1000, 50, 4096

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ..tools import ToolError, Toolkit, tool
+from .tools import ToolError, Toolkit, tool
 
 _TOPICS = ("Review", "Interview", "Lunch", "Planning", "Budget talk", "Demo", "Training", "Call")
 _PEOPLE = ("Ada", "Ben", "Chen", "Dora", "Emil", "Fatima", "Goran", "Hana")

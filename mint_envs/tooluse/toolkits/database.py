@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ..tools import ToolError, Toolkit, tool
+from .tools import ToolError, Toolkit, tool
 
 _SCHEMA = {
     "departments": (

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ..state import leaves
-from ..tools import ToolError, Toolkit, tool
+from .state import leaves
+from .tools import ToolError, Toolkit, tool
 
 _FOLDERS = ("docs", "notes", "reports", "archive", "drafts", "photos", "plans", "letters")
 _NAMES = ("alpha", "budget", "minutes", "summary", "todo", "recipe", "invoice", "travel", "log")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ..tools import ToolError, Toolkit, tool
+from .tools import ToolError, Toolkit, tool
 
 _KEYS = (
     "color", "city", "owner", "status", "mode", "level", "theme", "region", "plan", "team",

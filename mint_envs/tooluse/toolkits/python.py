@@ -7,7 +7,7 @@ from typing import Annotated, Any, Protocol
 
 import numpy as np
 
-from ..tools import ToolError, Toolkit, ToolUnavailable, tool
+from .tools import ToolError, Toolkit, ToolUnavailable, tool
 
 _MAX_CODE = 20_000
 _LIMITS = {"cpu_s": 2.0, "memory": 1 << 29, "output": 1 << 16}
@@ -65,7 +65,7 @@ class Python(Toolkit):
 
 def _in_sandbox(code: str) -> Outcome:
     """Run a program in the shared sandbox: the one place where a family uses another's room."""
-    from ...code.sandbox import Limits, SandboxUnavailable, shared
+    from ...sandbox import Limits, SandboxUnavailable, shared
 
     code.encode()  # a lone surrogate is the model's fault, so it must not look like the sandbox's
     try:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ..tools import ToolError, Toolkit, tool
+from .tools import ToolError, Toolkit, tool
 
 _FIRST = ("Ada", "Ben", "Chen", "Dora", "Emil", "Fatima", "Goran", "Hana", "Ivo", "Julia")
 _LAST = ("Brandt", "Okafor", "Wei", "Silva", "Novak", "Noor", "Ilic", "Sato", "Marek", "Roth")

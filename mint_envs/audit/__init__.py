@@ -1,0 +1,1 @@
+"""``mint-envs audit``: what is wrong with the problems of a data set."""

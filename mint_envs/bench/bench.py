@@ -1,0 +1,112 @@
+"""The benchmark: every part in turn, and what they found."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from ..errors import did_you_mean, require
+from ..records.cases import Matcher
+from ..reports.report import Report, Section
+from . import hackable, learning, right, sound, speed
+from .run import Options, Progress, Run, open_worker, placed, read_files, target_of
+from .target.client import WorkerDied
+
+PARTS: dict[str, Callable[[Run], Section]] = {
+    "right": right.check,
+    "sound": sound.check,
+    "learning": learning.check,
+    "hackable": hackable.check,
+    "fast": speed.check,
+}
+
+
+def bench(
+    target: str,
+    options: Options | None = None,
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Report:
+    """Benchmark a reward: is it right, sound, useful for learning, fast, and hard to game?
+
+    The reward function runs in a child process, so that one that hangs, exits or runs hostile
+    responses is reported and does no harm here.
+
+    Args:
+        target: an environment id; ``module:function`` or ``file.py:function`` of any library; a
+            task or an adapter class.
+        options: see ``Options``.
+        settings: of the environment or the task class.
+        progress: is told (what, done, total).
+        command: how to make the report again.
+
+    Raises:
+        SettingError: there is no such target, or it needs problems and has none.
+        DatasetError: a file is missing or broken; names line and field.
+        WorkerDied: loading the target failed.
+    """
+    options = options or Options()
+    for name in options.only:
+        require(name in PARTS, f"part {name!r}. {did_you_mean(name, PARTS)}")
+    with ExitStack() as stack:
+        run = _open(target, options, settings or {}, progress or (lambda *_: None), stack)
+        chosen = options.only or tuple(PARTS)
+        made = {
+            "problems": len(run.items),
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "settings": {key: str(value) for key, value in (settings or {}).items()},
+        }
+        report = Report(target, command, made)
+        report.sections += [_part(name, run) for name in PARTS if name in chosen]
+    return report
+
+
+def _part(name: str, run: Run) -> Section:
+    """Return a part of the report; one that cannot be finished says why."""
+    try:
+        return PARTS[name](run)
+    except WorkerDied as error:
+        section = Section(name, "It could not be finished.")
+        advice = "Score any response in bounded time, and leave the process alone"
+        section.fault("stopped", f"this part was given up: {error}", advice)
+        return section
+
+
+def _open(
+    name: str,
+    options: Options,
+    settings: Mapping[str, Any],
+    progress: Progress,
+    stack: ExitStack,
+) -> Run:
+    cases, responses, rows = read_files(options)
+    target = target_of(name, settings, options, rows)
+    saved = [*cases, *responses]
+    progress("loading", 0, 1)
+    worker = stack.enter_context(open_worker(target, options, saved))
+    items, about = worker.about()
+    matcher = Matcher(items, rows if about["from_rows"] else ())
+    run = Run(target, options, worker, items, about, [], [], progress)
+    run.cases = placed(cases, matcher, options.cases)
+    run.responses = placed(responses, matcher, options.responses)
+    if options.against:
+        other = target_of(options.against, {}, options, rows)
+        run.reference = stack.enter_context(open_worker(other, options, saved))
+        _same_problems(run)
+    progress("loading", 1, 1)
+    return run
+
+
+def _same_problems(run: Run) -> None:
+    """Two targets are compared on the same prompts, in the same places."""
+    assert run.reference is not None
+    theirs = [item.prompt for item in run.reference.about()[0]]
+    require(
+        theirs == [item.prompt for item in run.items],
+        f"{run.target.name!r} and {run.options.against!r} have other problems: compare two "
+        "functions on --data, --cases or --responses, or two environments with the same prompts",
+    )

@@ -1,0 +1,101 @@
+"""Useful for learning: do groups of responses to one prompt differ in reward?"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from ..reports.report import Plot, Section, Table
+from .run import Run
+from .stats import all_equal
+
+_BINS = 10
+
+
+def check(run: Run) -> Section:
+    """Return the distribution of rewards on saved responses, and what a group would learn."""
+    section = Section("learning", "Would a policy learn from it?")
+    saved = run.responses or run.cases
+    if not saved:
+        section.notes.append(
+            "Not measured: give --responses FILE with several responses to each prompt, sampled "
+            "from the policy that is to be trained."
+        )
+        return section
+    verdicts = run.saved(saved, "saved responses")
+    groups: dict[int, list[float]] = defaultdict(list)
+    for row, verdict in zip(saved, verdicts, strict=True):
+        if verdict.score is not None:
+            groups[row.item].append(verdict.score)
+    _distribution(section, [score for group in groups.values() for score in group])
+    _groups(section, list(groups.values()), run.options.group)
+    lost = sum(verdict.score is None for verdict in verdicts)
+    if lost:
+        counts = Counter(verdict.status for verdict in verdicts if verdict.score is None)
+        told = ", ".join(f"{count} {status}" for status, count in counts.items())
+        section.notes.append(f"{lost} of {len(verdicts)} responses got no reward: {told}.")
+    return section
+
+
+def _distribution(section: Section, scores: list[float]) -> None:
+    if not scores:
+        return
+    counts = Counter(min(_BINS - 1, int(score * _BINS)) for score in scores)
+    labels = [f"{i / _BINS:.1f} to {(i + 1) / _BINS:.1f}" for i in range(_BINS)]
+    heights = [float(counts[i]) for i in range(_BINS)]
+    section.plots.append(Plot("Rewards", "bars", labels, heights, "reward", "responses"))
+    mean = sum(scores) / len(scores)
+    table = Table("Rewards of saved responses", ["", ""])
+    table.rows += [
+        ["responses", str(len(scores))],
+        ["mean", f"{mean:.3f}"],
+        ["different values", str(len(set(scores)))],
+        ["at 0", f"{scores.count(0.0) / len(scores):.1%}"],
+        ["at 1", f"{scores.count(1.0) / len(scores):.1%}"],
+    ]
+    section.tables.append(table)
+    section.numbers["mean_reward"] = mean
+
+
+def _groups(section: Section, groups: list[list[float]], size: int) -> None:
+    equal = [share for group in groups if (share := all_equal(group, size)) is not None]
+    if not equal:
+        most = max(map(len, groups), default=0)
+        section.numbers["signal"] = None
+        section.notes.append(
+            f"No prompt has {size} responses (the most is {most}), so groups of {size} cannot be "
+            "judged: sample more, or give a smaller --group."
+        )
+    else:
+        flat = sum(equal) / len(equal)
+        section.numbers["signal"] = 1 - flat
+        table = Table(f"Groups of {size}", ["", "share"])
+        table.rows += [
+            ["all rewards equal: no advantage, no gradient", f"{flat:.1%}"],
+            ["prompts with signal, expected in a batch", f"{1 - flat:.1%}"],
+            [
+                "prompts whose responses never differ",
+                f"{sum(s == 1 for s in equal) / len(equal):.1%}",
+            ],
+        ]
+        section.tables.append(table)
+    _variance(section, [group for group in groups if len(group) > 1])
+
+
+def _variance(section: Section, groups: list[list[float]]) -> None:
+    """Split the variance: only the part within prompts teaches."""
+    if not groups:
+        return
+    everything = [score for group in groups for score in group]
+    mean = sum(everything) / len(everything)
+    within = between = 0.0
+    for group in groups:
+        middle = sum(group) / len(group)
+        within += sum((score - middle) ** 2 for score in group)
+        between += len(group) * (middle - mean) ** 2
+    total = len(everything)
+    table = Table("Variance of the reward", ["", ""])
+    table.rows += [
+        ["within prompts (what a group learns from)", f"{within / total:.4f}"],
+        ["between prompts (easy and hard ones)", f"{between / total:.4f}"],
+    ]
+    section.tables.append(table)

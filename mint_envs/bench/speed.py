@@ -1,0 +1,157 @@
+"""Fast: how many rewards a second, how long the worst one takes, and what grows with length."""
+
+from __future__ import annotations
+
+import threading
+
+from ..reports.report import Plot, Section, Table
+from ..responses import probes as make
+from .run import Run, open_worker, spread
+from .stats import growth, quantile
+from .target.client import Verdict, Worker, WorkerDied
+from .target.worker import fresh
+
+_SIZES = [1000, 2000, 4000, 8000, 16_000, 32_000, 64_000]
+_REPEATS = 3
+_SLOW_S = 1.0  # a longest response that takes less is no trouble, however it grew
+_WARM_UP = 8
+
+Pair = tuple[int, tuple[str, ...]]
+
+
+def check(run: Run) -> Section:
+    """Return the speed on known and saved responses; nothing here is a fault but bad growth."""
+    section = Section("fast", "How fast is it?")
+    pool = _pool(run)
+    if not pool:
+        section.notes.append("There is nothing to score: no right response is known.")
+        return section
+    run.worker.score(pool[:_WARM_UP])
+    new = [(index, tuple(fresh(text, 0) for text in turns)) for index, turns in pool]
+    verdicts = run.score(new, "timing")
+    _latency(section, [v for v in verdicts if v.status in ("ok", "unmeasured")])
+    _throughput(run, section, pool)
+    _growth(run, section)
+    return section
+
+
+def _pool(run: Run) -> list[Pair]:
+    saved = run.responses or run.cases
+    if saved:
+        return [(row.item, row.turns) for row in saved][:1000]
+    items = spread(run.items)
+    right = [(item.index, turns) for item in items for turns, _ in item.examples if turns != ("",)]
+    known = [(probe.item.index, probe.turns) for probe in make.known_worth(items)]
+    return (right or known)[:500]
+
+
+def _latency(section: Section, verdicts: list[Verdict]) -> None:
+    if not verdicts:
+        return
+    seconds = [verdict.seconds for verdict in verdicts]
+    p50, p99, worst = quantile(seconds, 0.5), quantile(seconds, 0.99), max(seconds)
+    table = Table("One at a time", ["", "time"])
+    table.rows += [["median", span(p50)], ["p99", span(p99)], ["worst", span(worst)]]
+    section.tables.append(table)
+    section.numbers |= {"p50_ms": p50 * 1e3, "p99_ms": p99 * 1e3, "worst_ms": worst * 1e3}
+
+
+def span(seconds: float) -> str:
+    """Return a time with its unit."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def _throughput(run: Run, section: Section, pool: list[Pair]) -> None:
+    """Rewards a second of one process, and of several at once."""
+    table = Table("In batches", ["processes", "rewards per second", "speed-up"])
+    rates: list[float] = []
+    for count in dict.fromkeys([1, run.options.workers]):
+        run.progress(f"{count} processes at once", 0, 1)
+        try:
+            rates.append(_rate(run, pool, count))
+        except WorkerDied as error:
+            section.notes.append(f"Scoring batches in {count} processes: {error}.")
+            return
+        table.rows.append([str(count), f"{rates[-1]:,.0f}", f"{rates[-1] / rates[0]:.2f}"])
+    run.progress("processes at once", 1, 1)
+    section.tables.append(table)
+    section.numbers["rewards_per_second"] = rates[0]
+    section.numbers["speed_up"] = rates[-1] / rates[0]
+
+
+def _rate(run: Run, pool: list[Pair], count: int) -> float:
+    """Return the rewards a second of ``count`` processes together."""
+    rows = [*run.cases, *run.responses]
+    extra = [open_worker(run.target, run.options, rows) for _ in range(count - 1)]
+    done: list[tuple[int, float]] = []
+    failed: list[WorkerDied] = []
+
+    def measure(worker: Worker) -> None:
+        seconds = run.options.seconds
+        try:
+            limit = 60 + 10 * seconds + run.options.timeout_s
+            worker.score(pool[:1])  # start it and warm it up
+            barrier.wait()
+            found = worker.ask("batch", pairs=pool, seconds=seconds, timeout_s=limit)[0]
+            done.append((found[0], found[1]))
+        except WorkerDied as error:
+            barrier.abort()
+            failed.append(error)
+        except threading.BrokenBarrierError:
+            pass
+
+    barrier = threading.Barrier(count)
+    threads = [threading.Thread(target=measure, args=(w,)) for w in [run.worker, *extra]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for worker in extra:
+        worker.__exit__()
+    if failed:
+        raise failed[0]
+    return sum(number / max(seconds, 1e-9) for number, seconds in done)
+
+
+def _growth(run: Run, section: Section) -> None:
+    """Time against length: the right response after more and more text."""
+    item = next((i for i in run.items if i.gold is not None), None)
+    if item is None or item.kind == "turns":
+        return
+    times: list[float] = []
+    sizes: list[int] = []
+    for size in _SIZES:
+        filler = ("Let me think about 1 and 2, step by step. " * (size // 40 + 1))[:size]
+        text = f"{filler}\n{item.gold}"
+        again = [(item.index, (fresh(text, size + n),)) for n in range(_REPEATS)]
+        verdicts = run.worker.score(again)
+        if any(verdict.status == "died" for verdict in verdicts):
+            break  # the other parts say so
+        late = [verdict for verdict in verdicts if verdict.status == "hung"]
+        if late:
+            advice = "Bound the length of what is read"
+            section.fault("slow", f"{size:,} characters: {late[0].note}", advice)
+            break
+        sizes.append(size)
+        times.append(min(verdict.seconds for verdict in verdicts))
+        run.progress("growth with length", len(sizes), len(_SIZES))
+    if len(sizes) < len(_SIZES):
+        return
+    power = growth(sizes, times)
+    section.plots.append(
+        Plot("Time by length of the response", "loglog", sizes, times, "characters", "seconds")
+    )
+    table = Table("With the length of the response", ["", ""])
+    table.rows += [
+        [f"{sizes[0]:,} characters", span(times[0])],
+        [f"{sizes[-1]:,} characters", span(times[-1])],
+        ["time grows as length to the power of", f"{power:.2f}"],
+    ]
+    section.tables.append(table)
+    section.numbers["growth"] = power
+    if power > 1.6 and times[-1] > _SLOW_S:
+        text = f"{sizes[-1]:,} characters take {span(times[-1])}, growing with power {power:.1f}"
+        section.fault("slow", text, "Look for a pattern that backtracks, or bound the length")

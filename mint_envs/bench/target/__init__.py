@@ -1,0 +1,1 @@
+"""The function under test, and the process that it runs in."""

@@ -1,0 +1,293 @@
+"""The parent's end of a worker: a time-out for every reply, and a new process after a death."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import MintEnvsError, SettingError
+from ...responses.items import Item
+from .targets import Target
+from .worker import CLOCK
+
+Turns = tuple[str, ...]
+Pair = tuple[int, Turns]
+
+_START_S = 300.0  # importing a user's module may load a model
+_POLL_S = 0.2
+_MOST_LOST = 20  # responses that hang or end the process, before it is given up
+_MOST_LOST_S = 300.0  # by the clock, that such responses took
+_SLOW_S = 1.0  # an error that takes longer counts with them: memory that runs out, say
+
+
+class WorkerDied(MintEnvsError):
+    """The child process ended, or did not answer in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one response got.
+
+    Args:
+        status: ``"ok"``, ``"unmeasured"``, ``"range"`` (no number in the range), ``"error"``
+            (it raised), ``"died"`` (the process ended) or ``"hung"`` (no answer in time).
+        score: in [0, 1]; None unless ``status`` is ``"ok"``.
+        note: what went wrong.
+        seconds: wall time of the call.
+        ran: the response was run as code in the process of the reward function.
+    """
+
+    status: str
+    score: float | None
+    note: str = ""
+    seconds: float = 0.0
+    ran: bool = False
+
+    @property
+    def paid(self) -> bool:
+        """Half of the full mark or more."""
+        return self.score is not None and self.score >= 0.5
+
+
+class Worker:
+    """A target in a child process of its own.
+
+    Args:
+        target: what to load.
+        problems: how many of its problems to take.
+        wanted: numbers of problems to take besides; None for all there are.
+        timeout_s: seconds of CPU time of the child for one reply; by the clock, six times that.
+        memory_mb: address space of the child; 0: half of what is free.
+        hash_seed: of the child's ``hash``.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        problems: int = 32,
+        wanted: Sequence[int] | None = (),
+        timeout_s: float = 20.0,
+        memory_mb: int = 0,
+        hash_seed: str = "1",
+    ) -> None:
+        self._setup: dict[str, Any] = {
+            "target": asdict(target),
+            "problems": problems,
+            "wanted": None if wanted is None else list(wanted),
+            "memory_mb": memory_mb,
+            "path": [str(Path.cwd()), *sys.path],
+        }
+        self.timeout_s, self._hash_seed = timeout_s, hash_seed
+        self._process: subprocess.Popen[bytes] | None = None
+        self._buffer = b""
+        self.starts = 0
+        self.lost, self.lost_s = 0, 0.0
+        self._died = False
+        self._threads = 0  # of the process when it was started
+        self._function = True
+
+    def __enter__(self) -> Worker:
+        self._start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._kill()
+
+    def _start(self) -> None:
+        from_parent, to_child = os.pipe()
+        from_child, to_parent = os.pipe()
+        self._process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "mint_envs.bench.target.worker",
+                str(from_parent),
+                str(to_parent),
+            ],
+            pass_fds=(from_parent, to_parent),
+            stdin=subprocess.DEVNULL,
+            env=_environment(self._hash_seed),
+            start_new_session=True,
+        )
+        os.close(from_parent)
+        os.close(to_parent)
+        self._to, self._from, self._buffer = to_child, from_child, b""
+        self.starts += 1
+        name = self._setup["target"]["name"]
+        try:
+            self._send(self._setup)
+            answer = self._receive(_START_S)
+        except WorkerDied as error:
+            self._kill()
+            raise WorkerDied(f"{name}: while it is loaded, {error}") from None
+        if "failed" in answer:
+            self._kill()
+            text = " ".join(answer["failed"].split())
+            raise SettingError(text) if answer.get("mistake") else WorkerDied(f"{name}: {text}")
+        self._threads = self._count_threads()
+
+    def _count_threads(self) -> int:
+        """Return the number of threads of the process; 0 where it cannot be known."""
+        assert self._process is not None
+        try:
+            return len(os.listdir(f"/proc/{self._process.pid}/task"))
+        except OSError:
+            return 0  # not Linux
+
+    def _kill(self) -> None:
+        if self._process is None:
+            return
+        os.close(self._to)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.5)  # a closed pipe ends it, with its sandbox
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        os.close(self._from)
+        self._process = None
+
+    def _send(self, value: Any) -> None:
+        data = memoryview(json.dumps(value).encode() + b"\n")
+        try:
+            while data:
+                data = data[os.write(self._to, data) :]
+        except BrokenPipeError:
+            raise WorkerDied(self._ending()) from None
+
+    def _receive(self, timeout_s: float) -> Any:
+        """Return the next reply.
+
+        Raises:
+            WorkerDied: there is none.
+        """
+        deadline, spent = time.monotonic() + CLOCK * timeout_s, self._cpu_s()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._from, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                if not selector.select(_POLL_S):
+                    if self._process is None or self._process.poll() is not None:
+                        raise WorkerDied(self._ending())
+                    if self._cpu_s() - spent > timeout_s or time.monotonic() > deadline:
+                        raise WorkerDied(f"no answer within {timeout_s:g} s")
+                    continue
+                data = os.read(self._from, 1 << 16)
+                if not data:
+                    raise WorkerDied(self._ending())
+                self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise WorkerDied("it wrote into the channel of the benchmark") from None
+
+    def _cpu_s(self) -> float:
+        """Return the CPU time of the child itself: waiting for a busy machine is not hanging."""
+        assert self._process is not None
+        try:
+            text = Path(f"/proc/{self._process.pid}/stat").read_text()
+        except OSError:
+            return 0.0  # not Linux: by the clock alone
+        user, system = text.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def _ending(self) -> str:
+        assert self._process is not None
+        try:
+            return f"its process ended with code {self._process.wait(5)}"
+        except subprocess.TimeoutExpired:
+            return "it closed the channel of the benchmark"
+
+    def ask(self, do: str, replies: int = 1, timeout_s: float = 0.0, **request: Any) -> list[Any]:
+        """Return the replies to a request; a fresh process serves the next one after a failure."""
+        if self._process is None:
+            self._start()
+        try:
+            self._send({"do": do, **request})
+            return [self._receive(timeout_s or self.timeout_s) for _ in range(replies)]
+        except WorkerDied:
+            self._kill()
+            raise
+
+    def about(self) -> tuple[list[Item], dict[str, Any]]:
+        """Return the problems, and what else is known of the target."""
+        apart_s = 3 * self.timeout_s
+        about = self.ask("items", timeout_s=_START_S + apart_s, apart_s=apart_s)[0]
+        if "failed" in about:
+            raise WorkerDied(f"{self._setup['target']['name']}: {about['failed']}")
+        self._function = about["function"]
+        return [Item.from_json(row) for row in about.pop("items")], about
+
+    def score(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """Return the verdicts in order."""
+        return list(self.each(pairs))
+
+    def each(self, pairs: Sequence[Pair], apart: bool = False) -> Iterator[Verdict]:
+        """Yield the verdicts one by one, in order; a death costs one response, not the others.
+
+        ``apart``: each response of a function is scored in a copy of the child, for responses
+        that may do anything to the process that scores them.
+        """
+        done, many = 0, 64
+        apart = (apart or self._died) and self._function
+        if apart and self._process is not None and self._count_threads() != self._threads:
+            self._kill()  # what is copied has no pool yet: its threads would be missing in a copy
+        while done < len(pairs):
+            self._give_up()
+            if self._process is None:
+                self._start()
+            chunk = pairs[done : done + many]
+            start = time.monotonic()
+            for verdict in self._chunk(chunk, self.timeout_s if apart else 0):
+                if self._is_lost(verdict, apart):
+                    self.lost += 1
+                    self.lost_s += time.monotonic() - start
+                yield verdict
+                done += 1
+                self._give_up()
+                start = time.monotonic()
+            apart = (apart or self._died) and self._function
+
+    def _is_lost(self, verdict: Verdict, apart: bool) -> bool:
+        slow = verdict.status == "error" and verdict.seconds > _SLOW_S
+        return slow or verdict.status == "hung" or (verdict.status == "died" and not apart)
+
+    def _give_up(self) -> None:
+        if self.lost > _MOST_LOST or self.lost_s > _MOST_LOST_S:
+            raise WorkerDied(f"{self.lost} responses hung or ended the process")
+
+    def _chunk(self, chunk: Sequence[Pair], apart_s: float) -> Iterator[Verdict]:
+        """Yield verdicts until the chunk is done or the process must be replaced."""
+        try:
+            self._send({"do": "score", "pairs": chunk, "apart_s": apart_s})
+            for _ in chunk:
+                verdict = Verdict(*self._receive(self.timeout_s + apart_s))
+                if verdict.ran and not apart_s:
+                    self._replace()  # what else it changed in there nobody knows
+                    yield verdict
+                    return
+                yield verdict
+        except WorkerDied as error:
+            self._replace()
+            status = "hung" if "within" in str(error) else "died"
+            yield Verdict(status, None, str(error))
+
+    def _replace(self) -> None:
+        """End the process; from now on only copies of the next one score."""
+        self._kill()
+        self._died = True
+
+
+def _environment(hash_seed: str) -> dict[str, str]:
+    package = str(Path(__file__).parents[3])
+    path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))
+    return {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": path}

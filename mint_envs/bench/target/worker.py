@@ -1,0 +1,364 @@
+"""The process in which a user's reward function runs (``-m mint_envs.bench.target.worker``).
+
+It may hang, exit, print, or run a hostile response in its own process; the parent notices and
+starts another. Requests and replies are lines of JSON on two pipes; standard output is not used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import re
+import resource
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+# By name: what a reward function puts into these modules is no part of the benchmark.
+from json import dumps, loads
+from pathlib import Path
+from select import poll, select
+from time import monotonic, perf_counter
+from typing import Any, NoReturn, TextIO
+
+from ...core import Task
+from ...errors import ContractError, MintEnvsError, RewardError, SettingError
+from ...responses.items import describe, settled
+from ...testing.verdicts import NoVerdict, finish, named
+from .rows_task import AdapterTask, BenchTask, FunctionTask
+from .targets import Target, imported, load
+
+#: What the benchmark's programs leave behind wherever they are run.
+CANARY = "mint_envs_canary"
+
+_PDEATHSIG = 1
+_POLL_S = 0.02
+
+CLOCK = 6  # seconds by the clock for one of CPU time: a busy machine is not a hanging one
+
+_BATCH = 64
+_FEW = 1000  # rows of a function that are all taken
+_PROGRAM = re.compile(r"^(def|class|import|from) ", re.MULTILINE)
+
+
+class Session:
+    """The target, loaded, and its problems."""
+
+    def __init__(self, setup: dict[str, Any]) -> None:
+        self.task: Task[Any] = load(Target(**setup["target"]))
+        self.numbers = _numbers(self.task, setup["problems"], setup["wanted"])
+        self.problems = [self.task.problem(number) for number in self.numbers]
+
+    def items(self) -> list[dict[str, Any]]:
+        pairs = enumerate(zip(self.numbers, self.problems, strict=True))
+        found = [describe(self.task, problem, i, n) for i, (n, problem) in pairs]
+        return [item.to_json() for item in settled(found)]
+
+    def verdict(self, index: int, turns: list[str]) -> list[Any]:
+        """Return [status, score, note, seconds, whether the response was run in here]."""
+        sys.modules.pop(CANARY, None)
+        start = perf_counter()
+        status, score, note = _verdict(self.task, self.problems[index], tuple(turns))
+        seconds = perf_counter() - start
+        return [status, score, note, seconds, sys.modules.pop(CANARY, None) is not None]
+
+
+def _numbers(task: Task[Any], count: int, wanted: list[int] | None) -> list[int]:
+    """Return which problems to take: ``count`` spread over the data set, and those wanted."""
+    size = task.size
+    if isinstance(task, FunctionTask) and (wanted != [] or task.size <= _FEW):
+        wanted = None  # its rows are those of the saved responses, or few
+    if wanted is None and size is None:
+        raise SettingError("an endless environment finds a problem by 'index' or 'seed' only")
+    if size is None or wanted is None or size <= count:
+        chosen = list(range(size if size is not None else count))
+    else:
+        chosen = [i * size // count for i in range(count)]  # a part that speaks for the whole
+    return list(dict.fromkeys([*chosen, *(wanted or [])]))
+
+
+def _verdict(task: Task[Any], problem: Any, turns: tuple[str, ...]) -> tuple[str, Any, str]:
+    """Return (status, score, note); status is "ok", "unmeasured", "range" or "error"."""
+    try:
+        reward = finish(task, problem, turns)
+    except (RewardError, NoVerdict) as error:
+        return "range", None, str(error)
+    except MintEnvsError as error:
+        return "error", None, f"{type(error).__name__}: {error}"
+    except BaseException as error:
+        return "error", None, named(error)
+    if reward.score is None:
+        return "unmeasured", None, str(reward.metadata.get("reason", ""))[:200]
+    return "ok", reward.score, ""
+
+
+# -- requests -------------------------------------------------------------------------------------
+
+
+def _score(session: Session, request: dict[str, Any]) -> Iterator[Any]:
+    apart = request["apart_s"] if isinstance(session.task, BenchTask) else 0
+    for index, turns in request["pairs"]:
+        if not apart:
+            yield session.verdict(index, turns)
+            continue
+        try:
+            yield in_fork(lambda: session.verdict(index, turns), apart)  # noqa: B023
+        except NoAnswer as error:
+            yield [error.status, None, str(error), error.seconds, False]
+
+
+class NoAnswer(Exception):
+    """A copy of this process gave none: ``status`` is "hung" or "died"."""
+
+    def __init__(self, status: str, text: str, seconds: float = 0.0) -> None:
+        super().__init__(text)
+        self.status, self.seconds = status, seconds
+
+
+def in_fork(call: Callable[[], Any], seconds: float) -> Any:
+    """Return what ``call`` returns in a copy of this process.
+
+    What the call changes, or that it ends or hangs its process, is lost with the copy, and so are
+    the processes that it leaves behind.
+
+    Raises:
+        NoAnswer: the copy ended or hung.
+    """
+    reading, writing = os.pipe()
+    maker = os.getpid()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        _answer(call, writing, math.ceil(seconds), maker)
+    os.close(writing)
+    answer = _read(reading, child, monotonic() + CLOCK * seconds)
+    os.close(reading)
+    if answer is None:
+        os.kill(child, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    if answer is None or (not answer and status in (-signal.SIGXCPU, -signal.SIGKILL)):
+        raise NoAnswer("hung", f"no answer within {seconds:g} s", seconds)
+    try:
+        return loads(answer)
+    except ValueError:
+        raise NoAnswer("died", f"its process ended with code {status}") from None
+
+
+def _answer(call: Callable[[], Any], target: int, seconds: int, maker: int) -> NoReturn:
+    """Write what ``call`` returns, and end; in a group of its own, which can be ended with it."""
+    try:
+        os.setpgid(0, 0)
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != maker:
+            os._exit(1)  # it ended before that was set
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        _write(os.fdopen(target, "w"), call())
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _read(source: int, child: int, deadline: float) -> bytes | None:
+    """Return the line that comes from a child, less if it ends; None if that is too late.
+
+    A process that the child leaves behind may hold the pipe open, so its end is no sign.
+    """
+    found, sources = b"", [source]
+    while not found.endswith(b"\n"):
+        if select(sources, [], [], _POLL_S)[0]:
+            data = os.read(source, 1 << 16)
+            found += data
+            sources = sources if data else []
+        elif os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            return found
+        elif monotonic() > deadline:
+            return None
+    return found
+
+
+def _items(session: Session, request: dict[str, Any]) -> Iterator[Any]:
+    task = session.task
+    try:
+        described = _described(session, request["apart_s"])
+    except BaseException as error:
+        yield {"failed": f"its problems cannot be read: {named(error)}"}
+        return
+    yield {
+        "items": described,
+        "single_turn": task.single_turn,
+        "size": task.size,
+        "nondeterministic": task.nondeterministic,
+        "same_again": getattr(task, "same_again", True),
+        "function": isinstance(task, BenchTask),
+        "from_rows": isinstance(task, FunctionTask),
+        "stop": list(task.stop),
+    }
+
+
+def _described(session: Session, seconds: float) -> Any:
+    """Return the problems; of an adapter, whose answers are found by asking it, in a copy."""
+    if isinstance(session.task, AdapterTask):
+        try:
+            return in_fork(session.items, seconds)
+        except NoAnswer:
+            session.task.asks = False
+    return session.items()
+
+
+def _contract(session: Session, request: dict[str, Any]) -> Iterator[Any]:
+    """Run the conformance kit on the target; yield what it finds and what it tried."""
+    from ...testing import check_task
+
+    try:
+        report = check_task(
+            session.task, problems=request["problems"], max_examples=request["texts"]
+        )
+        yield {"findings": [], "cases": report.cases, "skipped": report.skipped}
+    except ContractError as error:
+        rows = [[f.check, f.fault, f.advice] for f in error.findings]
+        yield {"findings": rows, "cases": {}, "skipped": {}}
+    except BaseException as error:  # KeyboardInterrupt, say: what no task may raise
+        row = ["any text", f"scoring raises {named(error)}", "Any string gets a reward"]
+        yield {"findings": [row], "cases": {}, "skipped": {}}
+
+
+def _batch(session: Session, request: dict[str, Any]) -> Iterator[Any]:
+    """Score batches for some seconds, no program twice; yield [responses scored, seconds]."""
+    rounds, done, start = 0, 0, perf_counter()
+    in_batches = session.task.single_turn and not isinstance(session.task, BenchTask)
+    while perf_counter() - start < request["seconds"] or not rounds:
+        rounds += 1
+        for batch in _batches(request["pairs"]):
+            new = [(index, [fresh(text, rounds) for text in turns]) for index, turns in batch]
+            if in_batches:
+                session.task.score_batch([(session.problems[i], turns[0]) for i, turns in new])
+            else:
+                for index, turns in new:
+                    session.verdict(index, turns)
+            done += len(batch)
+            if perf_counter() - start > request["seconds"]:
+                break
+    yield [done, perf_counter() - start]
+
+
+def _batches(pairs: list[Any]) -> Iterator[list[Any]]:
+    for first in range(0, len(pairs), _BATCH):
+        yield pairs[first : first + _BATCH]
+
+
+def fresh(text: str, number: int) -> str:
+    """Return a response that is another one for a cache of programs, and means the same."""
+    return _PROGRAM.sub(lambda found: f"# run {number}\n{found.group()}", text, count=1)
+
+
+def _solve(session: Session, request: dict[str, Any]) -> Iterator[Any]:
+    """Yield the answers that the user's solver gives to all prompts, or how it failed."""
+    try:
+        solver = imported(request["solver"])
+        answers = [solver(session.task.prompt(problem)) for problem in session.problems]
+        yield [[a] if isinstance(a, str) else None if a is None else list(a) for a in answers]
+    except BaseException as error:
+        told = str(error) if isinstance(error, MintEnvsError) else f"it raises {named(error)}"
+        yield {"failed": told}
+
+
+_REQUESTS: dict[str, Callable[[Session, dict[str, Any]], Iterator[Any]]] = {
+    "score": _score,
+    "items": _items,
+    "contract": _contract,
+    "batch": _batch,
+    "solve": _solve,
+}
+
+
+def _limit(setup: dict[str, Any]) -> None:
+    """Bound memory: by what was asked, else so that this machine has some left.
+
+    Only the soft limits: a sandbox that the reward uses sets its own.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    memory = (setup.get("memory_mb") or 0) << 20
+    if memory:
+        _soft_limit(resource.RLIMIT_AS, memory)
+    elif sys.platform == "linux":
+        _soft_limit(resource.RLIMIT_DATA, _free_memory() // 2)
+        with suppress(OSError):  # where others took the rest: this process goes, not theirs
+            Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _soft_limit(which: int, value: int) -> None:
+    hard = resource.getrlimit(which)[1]
+    resource.setrlimit(which, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+
+
+def _free_memory() -> int:
+    """Return bytes of memory that are free, or can be made so."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) << 10
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _write(replies: TextIO, value: Any) -> None:
+    replies.write(dumps(_plain(value)) + "\n")
+    replies.flush()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def main(requests: TextIO, replies: TextIO) -> None:
+    """Serve requests until the pipe is closed."""
+    setup = loads(requests.readline())
+    sys.path[:] = setup["path"]
+    _limit(setup)
+    warnings.simplefilter("ignore")
+    try:
+        session = Session(setup)
+        _write(replies, {"ready": True})
+    except MintEnvsError as error:
+        _write(replies, {"failed": str(error), "mistake": True})
+        return
+    except BaseException as error:
+        _write(replies, {"failed": f"loading it raises {named(error)}"})
+        return
+    for line in requests:
+        request = loads(line)
+        for value in _REQUESTS[request["do"]](session, request):
+            _write(replies, value)
+
+
+def _end_with_parent(source: int, target: int) -> None:
+    """See to it that a function that hangs does not outlive a benchmark that was killed.
+
+    A process of its own watches the pipe of the requests: a thread could not, since what hangs may
+    hold the interpreter.
+    """
+    worker = os.getpid()
+    if os.fork():
+        return
+    os.close(target)  # or the parent would not see the worker's end
+    watch = poll()
+    watch.register(source, 0)  # tells of nothing but the other side's end
+    while not watch.poll(1000) and os.getppid() == worker:
+        pass
+    os.killpg(worker, signal.SIGKILL)  # with all that it left behind, and with this process
+
+
+if __name__ == "__main__":
+    source, target = map(int, sys.argv[1:])
+    _end_with_parent(source, target)
+    channels = os.fdopen(source, "r"), os.fdopen(target, "w")
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(quiet, stream)
+    main(*channels)

@@ -1,0 +1,141 @@
+"""Where scoring runs: in this process, in others beside it, or on the nodes of a Ray cluster.
+
+    rewards = mint_envs.score_batch(task, pairs, executor="ray")
+    envs = gym.make_vec("mint/Code-v0", num_envs=64, executor="processes")
+
+An executor runs ``function(task, item)`` somewhere and does it again when the worker is lost.
+That is safe, since a reward is a pure function of problem and text, and an episode one of problem
+and texts: it is played again from its start wherever it is not under way. Every task gets this
+without a line of its own; it must only be picklable, as any task of plain settings is.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import Reward, Task
+from ..errors import SettingError, did_you_mean, require
+from .port import Executor, Local, Lost, measured, run
+from .turns import Answer, Turn, play, score
+
+__all__ = [
+    "Answer",
+    "Executor",
+    "Local",
+    "Lost",
+    "Turn",
+    "close_shared",
+    "executor_of",
+    "make_executor",
+    "play_turns",
+    "score_batch",
+]
+
+
+def score_batch(
+    task: Task[Any],
+    pairs: Sequence[tuple[Any, str]],
+    executor: str | Executor | None = None,
+) -> list[Reward]:
+    """Return the rewards of (problem, response) pairs, in order.
+
+    Args:
+        executor: ``None`` or ``"local"``: this process; ``"processes"`` (or ``"processes:4"``);
+            ``"ray"`` (or ``"ray:ADDRESS"``); or an ``Executor``.
+
+    Raises:
+        SettingError: there is no such executor, the task cannot be sent to another process or
+            loaded there, or no process can be started (a script without its ``__main__`` guard).
+    """
+    where = executor_of(executor)
+    if isinstance(where, Local):
+        return task.score_batch(pairs)
+    return [measured(one) for one in run(where, score, task, pairs)]
+
+
+def play_turns(
+    task: Task[Any], turns: Sequence[Turn], executor: str | Executor | None = None
+) -> list[Answer]:
+    """Return what each episode says to its response: the next text or messages, or the reward.
+
+    Answers keep the order of ``turns``. What was lost, with every worker that tried it, is an
+    unmeasured reward.
+
+    Raises:
+        SettingError: as ``score_batch``.
+    """
+    where = executor_of(executor)
+    return [measured(one) for one in run(where, play, task, turns)]
+
+
+_shared: dict[str, Executor] = {}
+_lock = threading.RLock()
+
+
+def executor_of(executor: str | Executor | None) -> Executor:
+    """Return the executor that a setting names; one of each name is kept for the process.
+
+    Raises:
+        SettingError: it is no executor, there is none of that name, or its package is missing.
+    """
+    if not (executor is None or isinstance(executor, str)):
+        require(hasattr(executor, "submit"), f"executor={executor!r} is no Executor, and no name")
+        return executor
+    name = executor or "local"
+    with _lock:
+        if name not in _shared:
+            _shared[name] = make_executor(name)
+        return _shared[name]
+
+
+def make_executor(name: str, deadline_s: float | None = None) -> Executor:
+    """Return an executor of one's own, to be closed when it is of no more use.
+
+    Args:
+        name: as for ``score_batch``.
+        deadline_s: seconds after which ``"processes"`` give a piece of work up; None means never.
+
+    Raises:
+        SettingError: there is no such executor, or its package is missing.
+    """
+    kind, _, argument = name.partition(":")
+    if kind == "local" and not argument:
+        return Local()
+    if kind == "processes" and (not argument or argument.isdecimal()):
+        from .processes import Processes
+
+        return Processes(int(argument or 0), deadline_s)
+    if kind == "ray":
+        from .ray import RayExecutor
+
+        return RayExecutor(argument or None)
+    raise SettingError(
+        f"executor={name!r}. {did_you_mean(kind, ['local', 'processes', 'ray'])} "
+        "'processes:4' says how many, 'ray:ADDRESS' which cluster."
+    )
+
+
+def _forget_shared() -> None:
+    """In a copy of the process made by fork: what is kept belongs to the process that was copied.
+
+    The copy has none of its threads, and the lock may be held by one of them.
+    """
+    global _lock
+    _shared.clear()
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_shared)
+
+
+@atexit.register
+def close_shared() -> None:
+    """Close the executors that are kept."""
+    with _lock:
+        while _shared:
+            _shared.popitem()[1].close()

@@ -1,0 +1,296 @@
+"""The executor ``"processes"``: workers on this machine, each a process that can be replaced.
+
+Each worker has a pipe and a thread of its own, and nothing is shared between them: one that is
+killed, crashes or is late is replaced, its work is done again, and no other notices.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import queue
+import signal
+import threading
+import time
+import traceback
+from collections import OrderedDict
+from concurrent.futures import Future
+from typing import Any
+
+from ..core import Task
+from ..errors import SettingError, require
+from .port import Lost, TaskTable, Work, remembered
+
+_TRIES = 3
+_STARTS = 20
+_FIRST_STARTS = 3  # none ever came up: that is no accident
+_START_S = 120.0
+_PAUSE_S = 0.05
+#: Imported once, by the process that workers are forked from: it has one thread, so that is safe.
+_PRELOAD = [
+    f"mint_envs.{room}" for room in ("executors.processes", "math", "code", "tooluse", "chat")
+]
+
+_CANNOT_START = (
+    "no worker comes up (%s; what it said is above). In a script of your own, begin the work under "
+    'if __name__ == "__main__": since each worker imports the script'
+)
+_CANNOT_LOAD = (
+    "a worker cannot load the task: %s. Define its class in a module that a new Python process can "
+    "import: an installed one, or a file beside the script, not a notebook"
+)
+
+_FORKED = (
+    "a process that was forked after executor='processes' was first used can start no workers: use "
+    "executor='local' in it, or start it by spawn or forkserver"
+)
+
+_Asked = tuple[Future[Any], Work, str, bytes, Any]
+
+
+class Processes:
+    """Workers on this machine.
+
+    A script that uses it needs the usual ``if __name__ == "__main__":``, as with
+    ``multiprocessing``.
+
+    Args:
+        workers: processes; 0 means one for each CPU.
+        deadline_s: seconds of wall clock after which a worker that does not answer is ended, and
+            its work lost; None means never.
+    """
+
+    def __init__(self, workers: int = 0, deadline_s: float | None = None) -> None:
+        require(0 <= workers <= 1024, f"workers={workers} must be from 0 (one per CPU) to 1024")
+        from ..sandbox.port import cpu_count
+
+        self.slots = workers or cpu_count()
+        self.replaced = 0  # workers that were lost so far
+        self._deadline_s = deadline_s
+        self._process = os.getpid()
+        self._came_up = False  # a worker, ever
+        self._tasks = TaskTable(pickle.dumps)
+        self._asked: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
+        self._closed = False
+        self._workers: dict[int, _Worker] = {}
+        self._threads = [
+            threading.Thread(target=self._attend, args=(i,), name=f"mint-worker-{i}", daemon=True)
+            for i in range(self.slots)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def pids(self) -> list[int]:
+        """The process ids of the workers that have been started."""
+        return [worker.pid for worker in list(self._workers.values())]
+
+    def submit(self, function: Work, task: Task[Any] | None, item: Any) -> Future[Any]:
+        require(not self._closed, "this executor is closed: make another")
+        require(
+            self._process == os.getpid(),
+            "this executor was made before the process was forked, and its threads are not in the "
+            "copy: make another here",
+        )
+        future: Future[Any] = Future()
+        name, packed = self._tasks.get(task)
+        self._asked.put((future, function, name, packed, item))
+        if self._closed:  # by another thread, since we looked
+            self._give_up_waiting()
+        return future
+
+    def close(self) -> None:
+        """End the workers, in the middle of their work if they have any."""
+        if self._process != os.getpid():
+            return  # a copy by fork: the workers are another's
+        self._closed = True
+        self._give_up_waiting()
+        for worker in list(self._workers.values()):
+            worker.stop()
+
+    def _attend(self, i: int) -> None:
+        """What each thread does: give its worker one piece of work after the other."""
+        while (asked := self._asked.get()) is not None:
+            future = asked[0]
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                result = self._done(i, *asked[1:])
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+            del asked, future
+        self._asked.put(None)  # for the next thread
+        if worker := self._workers.pop(i, None):
+            worker.stop()
+
+    def _give_up_waiting(self) -> None:
+        """Answer for what nobody will do now, and leave the mark at which the threads end."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                asked = self._asked.get_nowait()
+                if asked is not None and asked[0].set_running_or_notify_cancel():
+                    asked[0].set_exception(Lost("the executor was closed"))
+        self._asked.put(None)
+
+    def _done(self, i: int, function: Work, name: str, packed: bytes, item: Any) -> Any:
+        reason, tries, starts = "", 0, 0
+        while tries < _TRIES and starts < _STARTS:
+            if self._closed:
+                raise Lost("the executor was closed")
+            try:
+                return self._worker(i).ask(function, name, packed, item, self._deadline_s)
+            except _Late as error:
+                self._drop(i)
+                raise Lost(str(error)) from None
+            except _Gone as error:
+                reason = f"a worker was lost: {error}"
+                had_come_up = self._drop(i)
+                tries += had_come_up  # one that was killed while it started had not tried
+                starts += not had_come_up
+                if starts >= _FIRST_STARTS and not self._came_up:
+                    raise SettingError(_CANNOT_START % error) from None
+                time.sleep(_PAUSE_S * starts)  # what is out of room has some again
+        raise Lost(reason)
+
+    def _worker(self, i: int) -> _Worker:
+        """Return the worker of a thread, which is up.
+
+        Raises:
+            _Gone: it was lost while it started.
+            _Late: it did not come up in time.
+        """
+        worker = self._workers.get(i) or self._start(i)
+        worker.come_up()
+        self._came_up = True
+        return worker
+
+    def _start(self, i: int) -> _Worker:
+        try:
+            worker = self._workers[i] = _Worker()
+        except ChildProcessError as error:  # the process that forks workers is another's child
+            raise SettingError(_FORKED) from error
+        except (OSError, EOFError) as error:  # it was killed too, or no process is to be had
+            raise _Gone(_said(error)) from None
+        if self._closed:
+            worker.stop()
+        return worker
+
+    def _drop(self, i: int) -> bool:
+        """End the worker of a thread; return whether it had come up."""
+        self.replaced += 1
+        worker = self._workers.pop(i, None)
+        if worker is not None:
+            worker.stop()
+        return worker is not None and worker.ready
+
+
+class _Worker:
+    """A process and the pipe to it."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(_PRELOAD)
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+        self.pid = self._process.pid or 0
+        self.ready = False
+
+    def come_up(self) -> None:
+        """Wait until it is ready for work; raises as ``ask`` does."""
+        if not self.ready:
+            self._exchange(None, _START_S)
+            self.ready = True
+
+    def ask(
+        self, function: Work, name: str, packed: bytes, item: Any, deadline_s: float | None
+    ) -> Any:
+        """Return the result, or raise the error, of the function.
+
+        Raises:
+            _Gone: the worker was lost.
+            _Late: it did not answer in time.
+        """
+        work = pickle.dumps((function, item))
+        kind, found = self._exchange((name, None, work), deadline_s)
+        if kind == "unknown task":
+            kind, found = self._exchange((name, packed, work), deadline_s)
+        if kind == "error":
+            raise found
+        return found
+
+    def _exchange(self, message: Any, deadline_s: float | None) -> Any:
+        try:
+            if message is not None:
+                self._pipe.send(message)
+            if not self._pipe.poll(deadline_s):
+                raise _Late(f"a worker did not answer within {deadline_s:g} s")
+            return self._pipe.recv()
+        except (OSError, EOFError) as error:
+            raise _Gone(_said(error)) from None
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.join(5)
+        with contextlib.suppress(OSError):
+            self._pipe.close()
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__} {error}".strip()
+
+
+class _Gone(Exception):
+    """A worker was lost."""
+
+
+class _Late(Exception):
+    """A worker did not answer in time."""
+
+
+def _work(pipe: Any) -> None:
+    """What a worker does until its pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who asked
+    from ..sandbox.port import limit_workers
+
+    limit_workers(1)  # there is a worker for every core already
+    tasks: OrderedDict[str, Any] = OrderedDict()
+    with contextlib.suppress(EOFError, OSError):
+        pipe.send("ready")
+        while True:
+            name, packed, work = pipe.recv()
+            pipe.send_bytes(_answer(tasks, name, packed, work))
+
+
+def _answer(tasks: OrderedDict[str, Any], name: str, packed: bytes | None, work: bytes) -> bytes:
+    if packed is None and name not in tasks:
+        return pickle.dumps(("unknown task", None))
+    try:
+        task = remembered(tasks, name, lambda: _loaded(packed or b""))
+        function, item = pickle.loads(work)
+        return pickle.dumps(("value", function(task, item)))
+    except Exception as error:
+        error.add_note(traceback.format_exc())
+        return _packed_error(error)
+
+
+def _loaded(packed: bytes) -> Any:
+    try:
+        return pickle.loads(packed)
+    except (ImportError, AttributeError) as error:
+        raise SettingError(_CANNOT_LOAD % error) from error
+
+
+def _packed_error(error: Exception) -> bytes:
+    """Pickle an error; one that cannot go both ways becomes its text."""
+    try:
+        packed = pickle.dumps(("error", error))
+        pickle.loads(packed)
+    except Exception:
+        return pickle.dumps(("error", RuntimeError(f"{type(error).__name__}: {error}")))
+    return packed

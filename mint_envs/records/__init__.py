@@ -1,0 +1,1 @@
+"""Files of responses and rewards: scored, read as cases, computed again."""

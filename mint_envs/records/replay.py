@@ -1,0 +1,296 @@
+"""Compute the rewards of recorded episodes again: a run's ``rollouts.jsonl``, or ``RecordJSONL``'s.
+
+A row says what its episode was made of: ``env``, ``env_settings`` (and ``wrappers``), ``seed`` or
+``index``; and what was said: ``turns``. That is all a reward depends on.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import reprlib
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from .. import wrappers
+from ..compose.wrapper import TaskChange
+from ..core import Reward, Task
+from ..errors import DatasetError, MintEnvsError, SettingError, require
+from ..registration import make, task_of
+
+_CHUNK = 512  # rows that are scored together
+
+SAME, DIFFERS, UNMEASURED, UNMEASURED_NOW, LOST = (
+    "same", "differs", "unmeasured", "unmeasured now", "cannot be rebuilt",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One row, and what came of it.
+
+    ``status`` is ``SAME``, ``DIFFERS``, ``UNMEASURED`` (it was not measured then, and is not
+    compared), ``UNMEASURED_NOW``, or ``LOST`` (why is in ``note``).
+    """
+
+    line: int
+    row: Mapping[str, Any]
+    status: str
+    now: float | None = None
+    note: str = ""
+
+
+@dataclass
+class Lines:
+    """The rows of a file, plain or .gz, one at a time. ``cut``: the last line was cut off."""
+
+    path: Path
+    cut: bool = False
+
+    def __post_init__(self) -> None:
+        if self.path.is_dir():
+            found = [self.path / name for name in ("rollouts.jsonl", "rollouts.jsonl.gz")]
+            self.path = next((path for path in found if path.is_file()), found[0])
+        if not self.path.is_file():
+            raise DatasetError(f"{self.path} does not exist: name the rollouts.jsonl of a run")
+
+    def rows(self, on_bytes: Callable[[int], None] | None = None) -> Iterator[tuple[int, Any]]:
+        """Yield (line number, row); ``on_bytes`` is told how far the file has been read.
+
+        Raises:
+            DatasetError: a line that is not the last is no JSON object.
+        """
+        with self.path.open("rb") as raw:
+            broken: tuple[int, str] | None = None
+            for number, line in enumerate(self._lines(raw), 1):
+                if on_bytes is not None:
+                    on_bytes(raw.tell())
+                if not line.strip():
+                    continue
+                if broken is not None:
+                    raise DatasetError(f"line {broken[0]} of {self.path} is {broken[1]}")
+                row, fault = _parsed(line)
+                if fault:
+                    broken = (number, fault)
+                else:
+                    yield number, row
+            self.cut = self.cut or broken is not None
+
+    def _lines(self, raw: BinaryIO) -> Iterator[bytes]:
+        if self.path.suffix != ".gz":
+            yield from raw
+            return
+        try:
+            yield from gzip.GzipFile(fileobj=raw)
+        except (EOFError, zlib.error):  # cut off while it was written
+            self.cut = True
+        except OSError as error:
+            raise DatasetError(f"{self.path} cannot be read: {error}") from error
+
+
+def _parsed(line: bytes) -> tuple[Any, str]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return None, f"not JSON: {error}"
+    return row, "" if isinstance(row, dict) else "not an object"
+
+
+def origin_of_run(folder: Path) -> dict[str, Any]:
+    """Return ``env`` and ``env_settings`` of a run whose rows do not say, from its config.json."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        settings = dict(config["env_settings"])
+        origin = {"env": str(config["env"]), "env_settings": settings}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+    if config.get("eval_every"):
+        origin["split"] = "train"  # given to the environments that have the setting
+    return origin
+
+
+def replay(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], origin: Mapping[str, Any] | None = None
+) -> Iterator[Verdict]:
+    """Yield the verdict on every (line number, row), in order.
+
+    Args:
+        rows: as ``Lines.rows`` gives them.
+        origin: ``env`` and ``env_settings`` for rows that do not name theirs.
+    """
+    tasks = _Tasks(dict(origin or {}))
+    chunk: list[tuple[int, Mapping[str, Any]]] = []
+    for item in rows:
+        chunk.append(item)
+        if len(chunk) == _CHUNK:
+            yield from _judged(tasks, chunk)
+            chunk = []
+    yield from _judged(tasks, chunk)
+
+
+class _Tasks:
+    """The tasks of rows, each made once."""
+
+    def __init__(self, origin: dict[str, Any]) -> None:
+        self._split = origin.pop("split", None)
+        self._origin = origin
+        self._made: dict[str, Task[Any] | str] = {}
+
+    def of(self, row: Mapping[str, Any]) -> Task[Any]:
+        """Return the task of a row.
+
+        Raises:
+            SettingError: it names none, or one that cannot be made.
+        """
+        own = {k: v for k, v in row.items() if k in _ORIGIN and v}
+        full = own if row.get("env") else {**self._origin, **own}
+        key = json.dumps(full, sort_keys=True, default=str)
+        if key not in self._made:
+            try:
+                self._made[key] = self._make(full, own=bool(row.get("env")))
+            except MintEnvsError as error:
+                self._made[key] = str(error)
+        task = self._made[key]
+        if isinstance(task, str):
+            raise SettingError(task)
+        return task
+
+    def _make(self, full: Mapping[str, Any], own: bool) -> Task[Any]:
+        id, settings = full.get("env"), dict(full.get("env_settings", {}))
+        if not id:
+            raise SettingError("the row names no environment: give --env ID")
+        around = full.get("wrappers", [])
+        if around:
+            return _wrapped(make(id, **settings), around)
+        if not own and self._split and "split" not in settings:
+            try:
+                return task_of(id, **settings, split=self._split)
+            except SettingError:
+                pass
+        return task_of(id, **settings)
+
+
+_ORIGIN = ("env", "env_settings", "wrappers")
+
+
+def _wrapped(env: Any, around: Sequence[Any]) -> Task[Any]:
+    """Return the task of ``env`` in these wrappers, which are ours."""
+    for wrapper in around:
+        env = _wrap(env, wrapper)
+    task: Task[Any] = env.unwrapped.task
+    return task
+
+
+def _wrap(env: Any, wrapper: Any) -> Any:
+    good = isinstance(wrapper, Mapping) and isinstance(wrapper.get("settings"), Mapping)
+    require(good, f"the wrapper {reprlib.repr(wrapper)} has no name and settings")
+    module, _, name = str(wrapper.get("name")).partition(":")
+    if module.startswith("gymnasium."):
+        return env
+    found = getattr(wrappers, name, None) if module.startswith("mint_envs.wrappers") else None
+    if not (isinstance(found, type) and issubclass(found, TaskChange)):
+        raise SettingError(f"the wrapper {wrapper.get('name')} is not one of mint_envs")
+    try:
+        return found(env, **wrapper["settings"])
+    except TypeError as error:  # settings that it does not have
+        raise SettingError(f"the wrapper {name}: {error}") from error
+
+
+# -- verdicts -------------------------------------------------------------------------------------
+
+
+def _judged(tasks: _Tasks, chunk: Sequence[tuple[int, Mapping[str, Any]]]) -> list[Verdict]:
+    """Return the verdicts on some rows; single turns of one task are scored in one batch."""
+    verdicts: dict[int, Verdict] = {}
+    batches: dict[int, tuple[Task[Any], list[tuple[int, Any, str]]]] = {}
+    for place, (line, row) in enumerate(chunk):
+        try:
+            _check(row)
+            if not row.get("scored", True):
+                verdicts[place] = Verdict(line, row, UNMEASURED)
+                continue
+            task = tasks.of(row)
+            problem = _problem(task, row)
+            turns = _turns(row)
+            if task.single_turn:
+                _, batch = batches.setdefault(id(task), (task, []))
+                batch.append((place, problem, turns[0]))
+            else:
+                reward = _played(task, problem, turns, cut=bool(row.get("truncated")))
+                verdicts[place] = _compared(line, row, reward)
+        except MintEnvsError as error:
+            verdicts[place] = Verdict(line, row, LOST, note=str(error))
+    for task, batch in batches.values():
+        rewards = task.score_batch([(problem, text) for _, problem, text in batch])
+        for (place, _, _), reward in zip(batch, rewards, strict=True):
+            verdicts[place] = _compared(*chunk[place], reward)
+    return [verdicts[place] for place in range(len(chunk))]
+
+
+#: What a row may hold, where it holds anything: a file may have been edited, or be of another tool.
+_FORM: Mapping[str, tuple[type, str]] = {
+    "env": (str, "an id"),
+    "env_settings": (dict, "an object"),
+    "wrappers": (list, "a list"),
+    "seed": (int, "a whole number"),
+    "index": (int, "a whole number from 0 up"),
+    "turns": (list, "a list of texts"),
+}
+
+
+def _check(row: Mapping[str, Any]) -> None:
+    for name, (kind, words) in _FORM.items():
+        value = row.get(name)
+        good = value is None or (isinstance(value, kind) and not isinstance(value, bool))
+        require(good, f"the row's {name} is {reprlib.repr(value)}, not {words}")
+    require((row.get("index") or 0) >= 0, f"the row's index is {row.get('index')}, below 0")
+
+
+def _problem(task: Task[Any], row: Mapping[str, Any]) -> Any:
+    seed, index = row.get("seed"), row.get("index")
+    if index is not None:
+        problem = task.problem(int(index))
+    elif isinstance(seed, int) and seed >= 0:
+        problem = task.sample(np.random.default_rng(seed))
+    else:
+        raise SettingError(f"the row has no seed (seed={seed!r}) and no index")
+    wanted, found = row.get("problem_id"), task.problem_id(problem)
+    if wanted and wanted != found:
+        raise SettingError(
+            f"seed {seed} gives the problem {found} now, and gave {wanted}: another version, "
+            "other settings or other data"
+        )
+    return problem
+
+
+def _turns(row: Mapping[str, Any]) -> list[str]:
+    turns = row.get("turns") or [row.get("response")]
+    if not all(isinstance(turn, str) for turn in turns):
+        raise SettingError("the row has no responses (turns)")
+    return list(turns)
+
+
+def _played(task: Task[Any], problem: Any, turns: Sequence[str], cut: bool) -> Reward:
+    """Play an episode again; a truncated one was cut off in its last response."""
+    episode = task.start(problem)
+    for number, text in enumerate(turns, 1):
+        last = number == len(turns)
+        answer = episode.cut(text) if cut and last else episode.respond(text)
+        if isinstance(answer, Reward):
+            if not last:
+                raise SettingError(f"the episode ends after {number} of {len(turns)} responses now")
+            return answer
+    raise SettingError(f"the episode goes on after its {len(turns)} responses now")
+
+
+def _compared(line: int, row: Mapping[str, Any], reward: Reward) -> Verdict:
+    if reward.score is None:
+        return Verdict(line, row, UNMEASURED_NOW, note=json.dumps(reward.metadata, default=str))
+    before = row.get("reward")
+    same = isinstance(before, int | float) and abs(before - reward.score) <= 1e-9
+    return Verdict(line, row, SAME if same else DIFFERS, reward.score)

@@ -1,0 +1,85 @@
+"""The report in a terminal, and the progress on the way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, Group
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from ..bench.run import Progress as Tell
+from .report import Fault, Report, Section, Table, short
+
+_CASES = 2  # cases of a fault that are shown; the JSON and the page have more
+
+
+@contextmanager
+def progress_bar(console: Console) -> Iterator[Tell]:
+    """Yield a function that shows how far the work is; the bar goes away at the end."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def tell(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        yield tell
+
+
+def show(report: Report, console: Console) -> None:
+    """Print every section: its tables, what is wrong, and a word on what was not measured."""
+    console.print(Text(f"\n{report.subject}", style="bold"))
+    for section in report.sections:
+        _section(section, console)
+    console.print()
+    console.print(verdict(report.faults))
+
+
+def verdict(faults: list[Fault]) -> Text:
+    """Return the last line: what was found."""
+    if not faults:
+        return Text("No fault was found.", style="green")
+    checks = ", ".join(dict.fromkeys(fault.check for fault in faults))
+    number = len(faults)
+    return Text(f"{number} fault{'s' * (number > 1)}: {checks}.", style="red")
+
+
+def _section(section: Section, console: Console) -> None:
+    console.print()
+    console.print(
+        Text(f"{section.name.capitalize()}  ", style="bold cyan").append(section.question, "dim")
+    )
+    for table in section.tables:
+        console.print(_table(table))
+    for fault in section.faults:
+        console.print(_fault(fault))
+    for note in section.notes:
+        console.print(Text(f"  {note}", style="dim"))
+
+
+def _table(table: Table) -> RichTable:
+    made = RichTable(
+        title=table.title, title_justify="left", title_style="", box=None, padding=(0, 2)
+    )
+    for number, head in enumerate(table.heads):
+        made.add_column(head, overflow="fold", no_wrap=number == 0)
+    for row in table.rows:
+        made.add_row(*map(Text, row))
+    return made
+
+
+def _fault(fault: Fault) -> Group:
+    lines = [Text(f"  ✗ {fault.check}: ", style="red").append(fault.text, "default")]
+    for case in fault.cases[:_CASES]:
+        earns = "" if case.score is None else f"  earns {case.score:g}"
+        lines.append(Text(f"      {short(case.prompt, 70)} → {case.response}{earns}", "dim"))
+    lines.append(Text(f"    → {fault.advice}", style="yellow"))
+    return Group(*lines)

@@ -1,0 +1,259 @@
+"""A sandbox for programs that a model wrote.
+
+    from mint_envs.code.sandbox import Sandbox
+    with Sandbox() as sandbox:
+        outcome = sandbox.run("def f(x): return x + 1", calls=["f(1)", "f('a')"])
+        outcome.records[0]          # ("value", 2)
+
+The default needs no daemon, no privileges and no package. See docs/sandbox.md for what it holds
+off, and how.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import SandboxUnavailable, SettingError, did_you_mean
+from .cache import Cache
+from .port import Backend, Job, Limits, Outcome
+from .toolchains import ALIASES, TOOLCHAINS
+
+__all__ = ["Backend", "Job", "Limits", "Outcome", "Sandbox", "SandboxUnavailable", "shared"]
+
+_WAYS_OUT = (
+    "Ways out: let this container or user open user namespaces (sysctl kernel.unprivileged_userns_"
+    "clone=1, kernel.apparmor_restrict_unprivileged_userns=0, or docker's --security-opt "
+    "seccomp=unconfined), use a kernel with Landlock (Linux 5.13 or later), sandbox='docker', "
+    "sandbox='podman', or sandbox='remote' with a SandboxFusion server. `mint-envs doctor` shows "
+    "what works here."
+)
+_UNSAFE = (
+    "sandbox='unsafe' runs generated programs with nothing between them and this machine: they "
+    "can read, delete and send whatever you can. Use it only for programs that you wrote."
+)
+
+
+class Sandbox:
+    """Runs programs, each in a fresh process that sees nothing of this machine.
+
+    Args:
+        backend: ``"auto"``: namespaces, else Landlock, else an error; ``"namespaces"`` or
+            ``"landlock"`` for that one alone; ``"docker"``, ``"podman"`` (or
+            ``"docker:runsc"`` for another runtime); ``"remote:http://host:8080"``;
+            ``"unsafe"``: no walls at all; or an object with the methods of ``Backend``.
+        workers: programs at the same time; 0 means one for each CPU.
+        options: of the backend: ``runtime``, ``image`` (docker, podman), ``url`` (remote).
+
+    Raises:
+        SandboxUnavailable: the backend does not work here; says what is missing.
+        SettingError: there is no such backend.
+    """
+
+    def __init__(self, backend: str | Backend = "auto", workers: int = 0, **options: Any) -> None:
+        self._backend = _backend(backend, workers, options) if isinstance(backend, str) else backend
+        self._cache = Cache()
+        weakref.finalize(self, _close_own, self._backend, os.getpid())
+
+    @property
+    def tier(self) -> str:
+        """How programs are walled off: ``"namespaces"``, ``"landlock"``, ``"docker"``, ..."""
+        return self._backend.tier
+
+    def run(self, program: str, calls: Sequence[str] = (), *, stdin: str | None = None,
+            language: str = "python", limits: Limits | None = None) -> Outcome:  # fmt: skip
+        """Run a program and return the values of ``calls``, or what it prints given ``stdin``."""
+        job = Job(
+            program,
+            "values" if stdin is None else "main",
+            tuple(calls),
+            stdin or "",
+            language=language_name(language),
+            limits=limits or Limits(),
+        )
+        return self.run_jobs([job])[0]
+
+    def run_jobs(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Run many jobs on all workers; outcomes keep the order.
+
+        A job that was run lately is not run again: its outcome would be the same.
+
+        Raises:
+            SandboxUnavailable: the tool of a job's language is not installed.
+        """
+        for language in sorted({job.language for job in jobs} - {"python"}):
+            _require_tool(language, self.tier)
+        outcomes = self._cache.get_all(jobs)
+        new = [job for job in dict.fromkeys(jobs) if job not in outcomes]
+        for job, outcome in zip(new, self._backend.run(new) if new else [], strict=True):
+            outcomes[job] = outcome
+            self._cache.put(job, outcome)
+        return [outcomes[job] for job in jobs]
+
+    def close(self) -> None:
+        """End every process of it."""
+        self._backend.close()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _close_own(backend: Backend, owner: int) -> None:
+    """Close a backend that nobody uses any more; a forked process leaves it to its owner."""
+    if os.getpid() == owner:
+        backend.close()
+
+
+def language_name(language: str) -> str:
+    """Return the name here of a language, for any of the usual ways to write it.
+
+    Raises:
+        SettingError: no such language is known.
+    """
+    name = ALIASES.get(language.lower(), language.lower())
+    if name != "python" and name not in TOOLCHAINS:
+        raise SettingError(f"language={language!r}. {did_you_mean(name, ['python', *TOOLCHAINS])}")
+    return name
+
+
+def _require_tool(language: str, tier: str) -> None:
+    chain = TOOLCHAINS[language_name(language)]
+    if tier.partition(":")[0] in ("landlock", "plain", "docker", "podman"):
+        raise SandboxUnavailable(
+            f"language={language!r} needs namespaces, and this sandbox is {tier!r}: a compiler "
+            "starts processes, which only a pid namespace of the program's own is sure to end. Let "
+            "this user open user namespaces (`mint-envs doctor` shows what works here), or use "
+            "sandbox='remote' with a SandboxFusion server."
+        )
+    if tier != "namespaces":
+        return  # the tools are elsewhere
+    if chain.path() is None:
+        raise SandboxUnavailable(
+            f"language={language!r} needs the command {chain.tool!r}, which is not installed"
+        )
+    if home := chain.out_of_reach():
+        raise SandboxUnavailable(
+            f"language={language!r}: {chain.tool!r} is installed in {home}, which holds more than "
+            "programs may see. Install it in /usr, /usr/local, or a folder of its own outside /tmp"
+        )
+
+
+def _backend(name: str, workers: int, options: dict[str, Any]) -> Backend:
+    name, _, argument = name.partition(":")
+    if argument:
+        options = {**options, "url" if name == "remote" else "runtime": argument}
+    makers: dict[str, Callable[..., Backend]] = {
+        "auto": _auto,
+        "namespaces": functools.partial(_local, "namespaces"),
+        "landlock": functools.partial(_local, "landlock"),
+        "unsafe": _unsafe,
+        "docker": functools.partial(_container, "docker"),
+        "podman": functools.partial(_container, "podman"),
+        "remote": _remote,
+    }
+    if name not in makers:
+        raise SettingError(f"sandbox={name!r}. {did_you_mean(name, makers)}")
+    try:
+        return makers[name](workers=workers, **options)
+    except TypeError as error:
+        raise SettingError(f"sandbox={name!r} does not take these options: {error}") from None
+
+
+def _auto(workers: int = 0) -> Backend:
+    reasons = []
+    for tier in ("namespaces", "landlock"):
+        try:
+            return _pool(tier, workers)
+        except SandboxUnavailable as error:
+            reasons.append(f"{tier}: {error}")
+    raise SandboxUnavailable(
+        f"No sandbox works on this machine ({'; '.join(reasons)}). {_WAYS_OUT}"
+    )
+
+
+def _local(tier: str, workers: int = 0) -> Backend:
+    try:
+        return _pool(tier, workers)
+    except SandboxUnavailable as error:
+        raise SandboxUnavailable(
+            f"sandbox={tier!r} does not work on this machine: {error}. {_WAYS_OUT}"
+        ) from None
+
+
+def _pool(tier: str, workers: int) -> Backend:
+    if sys.platform != "linux":
+        raise SandboxUnavailable(f"it needs Linux, and this is {sys.platform}")
+    from .pool import Pool
+    from .worker import Refused
+
+    try:
+        return Pool(tier, workers)
+    except (Refused, OSError) as error:
+        raise SandboxUnavailable(str(error)) from None
+
+
+def _unsafe(workers: int = 0) -> Backend:
+    warnings.warn(_UNSAFE, RuntimeWarning, stacklevel=5)
+    return _pool("plain", workers)
+
+
+def _container(command: str, **options: Any) -> Backend:
+    from .container import Container
+
+    return Container(command, **options)
+
+
+def _remote(**options: Any) -> Backend:
+    from .remote import Remote
+
+    return Remote(**options)
+
+
+_shared: dict[str, Sandbox] = {}
+_lock = threading.RLock()
+
+
+def shared(sandbox: str | Sandbox | None) -> Sandbox:
+    """Return the sandbox that a setting names; one of each name is kept for the process.
+
+    Raises:
+        SandboxUnavailable, SettingError: as ``Sandbox``.
+    """
+    if isinstance(sandbox, Sandbox):
+        return sandbox
+    name = sandbox or "auto"
+    with _lock:
+        if name == "unsafe":
+            warnings.warn(_UNSAFE, RuntimeWarning, stacklevel=3)
+        if name not in _shared:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # said just above
+                _shared[name] = Sandbox(name)
+        return _shared[name]
+
+
+def _unlock() -> None:
+    """In a forked child: the thread that held the lock, if one did, is not here."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlock)
+
+
+@atexit.register
+def close_shared() -> None:
+    """End the sandboxes that ``shared`` keeps."""
+    with _lock:
+        while _shared:
+            _shared.popitem()[1].close()

@@ -1,0 +1,78 @@
+"""Runs in a container: takes jobs on stdin, gives outcomes on stdout. Standard library only.
+
+A frame is four bytes of length and that much JSON. Jobs run in a pool of zygotes as they do
+outside; the container is the outer wall, Landlock (where the kernel has it), the filter of system
+calls and the limits are the inner one, between a program and the bridge.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import sys
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import IO, Any
+
+from .pool import Pool
+from .port import Job, Limits, Outcome
+
+
+def read_frame(stream: IO[bytes]) -> Any:
+    """Return the next message, or None at the end."""
+    head = stream.read(4)
+    if len(head) < 4:
+        return None
+    (length,) = struct.unpack(">I", head)
+    body = stream.read(length)
+    return json.loads(body) if len(body) == length else None
+
+
+def write_frame(stream: IO[bytes], message: Any) -> None:
+    body = json.dumps(message).encode()
+    stream.write(struct.pack(">I", len(body)) + body)
+    stream.flush()
+
+
+def job_from(data: Mapping[str, Any]) -> Job:
+    values = {**data, "limits": Limits(**data["limits"])}
+    for key in ("calls", "stubs"):
+        values[key] = tuple(values[key])
+    values["steps"] = tuple((kind, text) for kind, text in values["steps"])
+    return Job(**values)
+
+
+def outcome_to(outcome: Outcome) -> dict[str, Any]:
+    records = [[index, kind, payload] for index, (kind, payload) in outcome.records.items()]
+    stdout = base64.b64encode(outcome.stdout).decode()
+    return {**asdict(outcome), "records": records, "stdout": stdout}
+
+
+def outcome_from(data: Mapping[str, Any]) -> Outcome:
+    records = {index: (kind, payload) for index, kind, payload in data["records"]}
+    return Outcome(**{**data, "records": records, "stdout": base64.b64decode(data["stdout"])})
+
+
+def main() -> None:
+    """Serve until stdin closes. The first frame out is the tier, or what is missing."""
+    stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
+    lock = threading.Lock()
+    try:
+        pool = Pool("container", int(sys.argv[1]))
+    except Exception as error:
+        write_frame(stdout, {"error": str(error)})
+        return
+    write_frame(stdout, {"ready": pool.tier})
+
+    def serve(number: int, job: Job) -> None:
+        (outcome,) = pool.run([job])
+        with lock:
+            write_frame(stdout, {"id": number, "outcome": outcome_to(outcome)})
+
+    with ThreadPoolExecutor(pool.workers) as threads:
+        while (message := read_frame(stdin)) is not None:
+            threads.submit(serve, message["id"], job_from(message["job"]))
+    pool.close()

@@ -1,0 +1,385 @@
+"""The caller's side of one zygote. Standard library only: also used in containers."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import glob
+import importlib.util
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from .folders import Folder
+from .inside import zygote
+from .port import Job, Outcome, Tool, ran_out_of_memory, read_records
+
+_START_S = 30.0
+_GRACE_S = 10.0
+_LOOK_EVERY_S = 1.0
+#: The longest a job may take on a crowded machine, in multiples of its limit of CPU time.
+_PATIENCE = 40
+#: Imported by every zygote: what programs often use and what is cheap to have.
+_MODULES = (
+    "collections", "math", "re", "itertools", "functools", "heapq", "bisect", "typing", "string",
+    "operator", "copy", "time",
+)  # fmt: skip
+_ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "LANG": "C.UTF-8",
+}
+_MODES = {"values": zygote.VALUES, "main": zygote.MAIN, "split": zygote.SPLIT}
+_LIMITS = {zygote.CPU: "cpu", zygote.STOPPED: "wall", zygote.FILES: "files"}
+
+
+_TELLING = re.compile(r"Error|Exception|panicked|terminate called|error:")
+
+
+class Lost(Exception):
+    """The zygote died or hung. The job can be done again by another."""
+
+
+class Refused(Exception):
+    """The zygote cannot shut itself in here; the message names what is missing."""
+
+
+class Worker:
+    """One zygote.
+
+    Args:
+        tier: ``"namespaces"``, ``"landlock"``, ``"container"`` (Landlock if there is any) or
+            ``"plain"``.
+        preload: modules that the zygote imports beforehand, besides the usual ones.
+        toolchain: globs of further paths that programs may read, for compilers.
+
+    Raises:
+        Refused: the tier does not work on this machine.
+        Lost: the zygote ended while it started.
+    """
+
+    def __init__(
+        self, tier: str, preload: tuple[str, ...] = (), toolchain: tuple[str, ...] = ()
+    ) -> None:
+        walls = tier in ("landlock", "container")
+        self._folder = Folder() if walls else None
+        path = self._folder.path if self._folder else ""
+        config = configuration(tier, preload, toolchain, path)
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            lock = self._folder.lock if self._folder else -1
+            self.process = _start(theirs, config, lock)
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            self.close()
+            raise
+
+    def _wait_until_ready(self) -> None:
+        self._control.settimeout(_START_S)
+        try:
+            answer = self._control.recv(4096)
+        except OSError as error:
+            raise Refused(f"it did not start within {_START_S:.0f} s ({error})") from None
+        if not answer:
+            raise Lost("the zygote ended while it started")
+        if answer != b"R":
+            raise Refused(answer[1:].decode(errors="replace"))
+
+    def run(self, job: Job) -> Outcome:
+        """Run one job.
+
+        Raises:
+            Lost: the zygote died or hung.
+        """
+        if job.kind != "split":
+            return self._run(
+                _MODES[job.kind], job, [_payload(job)], job.stdin.encode("utf-8", "surrogatepass")
+            )
+        return self._run(zygote.SPLIT, job, [_tests_payload(job), _payload(job)])
+
+    def compile(self, job: Job, tool: Tool) -> Outcome:
+        """Run a compiler; the outcome's ``stdout`` is an archive of what was made."""
+        return self._run(zygote.COMPILE, job, [_json(asdict(tool))], b"", reserve=tool.reserve)
+
+    def execute(self, job: Job, tool: Tool, archive: bytes) -> Outcome:
+        """Run what was compiled (``archive``), or an interpreter on ``files``, with job.stdin."""
+        payload = {**asdict(tool), "compiled": bool(archive)}
+        stdin = job.stdin.encode("utf-8", "surrogatepass")
+        return self._run(zygote.EXEC, job, [_json(payload)], stdin, archive, tool.reserve)
+
+    def _run(
+        self, mode: bytes, job: Job, payloads: list[bytes], stdin: bytes | None = None,
+        archive: bytes = b"", reserve: int = 0,
+    ) -> Outcome:  # fmt: skip
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context(_memory_file(payload)) for payload in payloads]
+            out = -1
+            if stdin is not None and mode != zygote.VALUES:
+                out = stack.enter_context(_memory_file(b""))
+                files += [stack.enter_context(_memory_file(stdin, rewind=True)), out]
+            if archive:
+                files.append(stack.enter_context(_memory_file(archive, rewind=True)))
+            lengths = [len(payload) for payload in payloads]
+            size = max(max(lengths) + job.limits.output + 1, len(archive))
+            request = zygote.REQUEST.pack(
+                mode, job.limits.cpu_s, job.limits.memory, reserve, size, lengths[0], lengths[-1]
+            )
+            answer = self._exchange(request, job, files)
+            text = os.pread(files[0], job.limits.output + 1, len(payloads[0]))
+            stdout = os.pread(out, job.limits.output + 1, 0) if out >= 0 else b""
+        return _outcome(answer, job, text, stdout, mode)
+
+    def _exchange(self, request: bytes, job: Job, files: list[int]) -> bytes:
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))
+        try:
+            self._control.settimeout(job.limits.blocked_s + _GRACE_S)
+            self._control.sendmsg([request], [rights])
+            answer, attached, _, _ = self._control.recvmsg(64, socket.CMSG_SPACE(8))
+            if answer == b"S":
+                answer = self._wait(array.array("i", attached[0][2]), job)
+        except OSError as error:
+            raise Lost(str(error)) from None
+        if len(answer) != zygote.ANSWER.size:
+            raise Lost("the zygote has ended")
+        return answer
+
+    def _wait(self, handles: Iterable[int], job: Job) -> bytes:
+        """Wait for a long job; stop it when it has slept for too long."""
+        begun = time.monotonic()
+        try:
+            sleep = _Sleep([_pid_of(handle) for handle in handles])
+            while True:
+                left = job.limits.blocked_s - sleep.seconds()
+                if left <= 0 or time.monotonic() - begun > _PATIENCE * job.limits.cpu_s + 60:
+                    self._control.send(b"K")
+                    self._control.settimeout(_GRACE_S)
+                    return self._control.recv(64)
+                self._control.settimeout(min(max(left, 0.05), _LOOK_EVERY_S))
+                with contextlib.suppress(TimeoutError):
+                    return self._control.recv(64)
+        finally:
+            for handle in handles:
+                os.close(handle)
+
+    def close(self) -> None:
+        """End the zygote and all that it started."""
+        self._control.close()
+        self.process.kill()
+        self.process.wait()
+        if self._folder:
+            self._folder.delete()
+
+    def forget(self) -> None:
+        """Let go of it in a forked process, which has only copies of the descriptors."""
+        self._control.close()
+        self.process.returncode = 0  # not ours to wait for
+        if self._folder:
+            self._folder.let_go()
+
+
+def configuration(
+    tier: str, preload: tuple[str, ...], toolchain: tuple[str, ...], scratch: str
+) -> dict[str, Any]:
+    """Return what the zygote needs to know of this machine."""
+    standard = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+    libraries = sysconfig.get_config_var("LIBDIR") or ""
+    return {
+        "tier": tier,
+        "preload": [*_MODULES, *preload],
+        "packages": _packages(preload),
+        "read_only": [*sorted(standard), *_shared_libraries(libraries), *toolchain],
+        "hidden": [*_package_folders(standard, ""), *_package_folders(toolchain, "python*/"),
+                   *_package_folders(toolchain, "lib/python*/")],
+        "links": ["/bin", "/sbin"] if toolchain else [],
+        "landlock_needed": 0 if tier == "container" else 1,
+        "tmp_size": "512m" if toolchain else "16m",
+        "tmp_executable": bool(toolchain),
+        "processes": _process_limit(tier, 256 if toolchain else 64),
+        "scratch": scratch,
+    }  # fmt: skip
+
+
+def _package_folders(folders: Iterable[str], between: str) -> list[str]:
+    """Return where packages of Python lie: they hold data sets, and this library."""
+    names = ("site-packages", "dist-packages")
+    found = [glob.glob(f"{folder}/{between}{name}") for folder in folders for name in names]
+    return sorted({path for paths in found for path in paths if os.path.isdir(path)})
+
+
+def _process_limit(tier: str, own: int) -> int:
+    """Return the limit on processes and threads.
+
+    The kernel counts those of one user together, all over the machine, but where the sandbox has
+    a user namespace and the kernel (5.14) counts by it.
+    """
+    release = tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
+    if tier == "namespaces" and release >= (5, 14):
+        return own
+    try:
+        others = int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
+    except (OSError, ValueError, IndexError):
+        others = 8192
+    return others + 1024
+
+
+def _shared_libraries(folder: str) -> list[str]:
+    """Return what the interpreter's own extension modules load, where that is not in /usr/lib."""
+    return [f"{folder}/*.so*"] if folder and not folder.startswith("/usr/lib") else []
+
+
+def _packages(names: tuple[str, ...]) -> dict[str, str]:
+    """Return {folder here: folder inside} of packages and the libraries beside them."""
+    found: dict[str, str] = {}
+    for name in set(names) - sys.stdlib_module_names:
+        spec = importlib.util.find_spec(name)
+        for folder in spec.submodule_search_locations or () if spec else ():
+            for path in (Path(folder), Path(f"{folder}.libs")):
+                if path.is_dir():
+                    found[str(path.resolve())] = f"/packages/{path.name}"
+    return found
+
+
+def interpreter() -> str:
+    """Return the interpreter for the zygote: this one, without its virtual environment."""
+    return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
+
+
+def _start(theirs: socket.socket, config: dict[str, Any], lock: int) -> subprocess.Popen[bytes]:
+    here = str(Path(__file__).parent)
+    boot = (
+        f"import sys; sys.path.insert(0, {here!r}); from inside import zygote; sys.path.pop(0); "
+        "zygote.main()"
+    )
+    command = [interpreter(), "-s", "-S", "-P", "-B", "-c", boot]
+    return subprocess.Popen(
+        [*command, str(theirs.fileno()), str(lock), json.dumps(config)],
+        env={**_ENVIRONMENT, **_loader()},
+        pass_fds=(theirs.fileno(), *([lock] if lock >= 0 else [])),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL if "MINT_SANDBOX_DEBUG" not in os.environ else None,
+        start_new_session=True,  # Ctrl-C is for the caller, who closes this in good order
+        cwd="/",
+    )
+
+
+def _loader() -> dict[str, str]:
+    """Return what some interpreters need to find their own libraries."""
+    return {k: v for k, v in os.environ.items() if k == "LD_LIBRARY_PATH"}
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _payload(job: Job) -> bytes:
+    return _json({"program": job.program, "calls": job.calls, "stop_early": job.stop_early})
+
+
+def _tests_payload(job: Job) -> bytes:
+    keys = ("setup", "stubs", "steps", "stop_early")
+    return _json({key: getattr(job, key) for key in keys})
+
+
+@contextlib.contextmanager
+def _memory_file(data: bytes, rewind: bool = False) -> Iterator[int]:
+    """A file in memory for one job alone: nothing of it can be seen by the next."""
+    fd = os.memfd_create("job")
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        if rewind:
+            os.lseek(fd, 0, os.SEEK_SET)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _pid_of(handle: int) -> int:
+    """Return the process behind a pidfd, as this process numbers it; -1 if that is not told."""
+    try:
+        lines = Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines()
+    except OSError:
+        return -1
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), -1)
+
+
+class _Sleep:
+    """Adds up the seconds in which no process of a job has run or waited for a CPU.
+
+    Where the kernel does not tell, a quarter of the time that goes by.
+    """
+
+    def __init__(self, pids: Sequence[int]) -> None:
+        self._pids = pids
+        self._looked, self._slept = time.monotonic(), 0.0
+        self._seen: dict[int, float] = {}
+
+    def seconds(self) -> float:
+        """Look again, and return the sum so far."""
+        passed, self._looked = time.monotonic() - self._looked, time.monotonic()
+        if all(os.path.exists(f"/proc/{pid}/schedstat") for pid in self._pids):
+            now = {pid: _busy(pid) for root in self._pids for pid in (root, *_below(root))}
+            worked = sum(max(0.0, busy - self._seen.get(pid, 0.0)) for pid, busy in now.items())
+            self._seen = now
+        else:
+            worked = 0.75 * passed
+        self._slept += max(0.0, passed - worked)
+        return self._slept
+
+
+def _below(pid: int) -> list[int]:
+    """Return the processes that a process has started (a compiler's), and they in turn."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
+                found += [int(child), *_below(int(child))]
+    return found
+
+
+def _busy(pid: int) -> float:
+    """Return the seconds that the threads of a process have run or waited for a CPU."""
+    nanoseconds = 0
+    with contextlib.suppress(OSError):  # it, or a thread of it, has just ended
+        for task in os.listdir(f"/proc/{pid}/task"):
+            ran, waited, _ = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()
+            nanoseconds += int(ran) + int(waited)
+    return nanoseconds / 1e9
+
+
+def _outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -> Outcome:
+    how, status, cpu_s, _ = zygote.ANSWER.unpack(answer)
+    code = os.waitstatus_to_exitcode(status)
+    failure = "the sandbox could not be set up for the job" if how == zygote.SETUP else ""
+    limit = _LIMITS.get(how, "")
+    if how == zygote.DONE and code == -9:  # a program cannot send itself this signal
+        failure = "the program was killed from outside, by a lack of memory perhaps"
+    if len(text) > job.limits.output or len(stdout) > job.limits.output:
+        limit, text, stdout = limit or "output", b"", stdout[: job.limits.output]
+    parse: Callable[[bytes], dict[int, tuple[str, Any]]] = (
+        _messages if mode == zygote.EXEC else read_records
+    )
+    records = parse(text)
+    if not limit and ran_out_of_memory(records):
+        limit = "memory"
+    return Outcome(records, stdout, limit, code, cpu_s, failure, len(text))
+
+
+def _messages(text: bytes) -> dict[int, tuple[str, Any]]:
+    """Return what another language's program wrote to stderr, its last line, as record -1."""
+    lines = text.decode(errors="replace").strip().splitlines()
+    telling = [line for line in lines if _TELLING.search(line)] or lines
+    return {-1: ("error", ["", telling[-1]])} if lines else {}

@@ -1,1 +1,0 @@
-"""Looking at rollouts: in a terminal, as plain text, or on one page for a browser."""

@@ -1,0 +1,1 @@
+"""How calls are written: reading and writing them in every format, and their frame in a chat."""
