@@ -119,7 +119,7 @@ def _origin(env: gym.Env[Any, Any]) -> dict[str, Any]:
         k: v for k, v in spec.kwargs.items() if k not in ("task", "tokenizer", "render_mode")
     }
     wrappers = [
-        {"name": one.entry_point, "settings": one.kwargs or {}}
+        {"name": _public(one.entry_point), "settings": one.kwargs or {}}
         for one in spec.additional_wrappers
         if not one.entry_point.endswith((":RecordJSONL", ":TextIO"))
     ]
@@ -127,3 +127,9 @@ def _origin(env: gym.Env[Any, Any]) -> dict[str, Any]:
     ours = not colon or module.split(".")[0] in ("mint_envs", "__main__")
     id = spec.id if ours else f"{module}:{spec.id}"  # importing the task registers the id
     return {"env": id, "version": __version__, "env_settings": settings, "wrappers": wrappers}
+
+
+def _public(entry_point: str) -> str:
+    """Return the name under which a wrapper of ours is public: files outlive our folders."""
+    module, _, name = entry_point.partition(":")
+    return f"mint_envs.wrappers:{name}" if module.startswith(f"{__package__}.") else entry_point
