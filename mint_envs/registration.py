@@ -15,7 +15,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,23 +26,18 @@ import numpy as np
 from .core import Task
 from .env import TokenEnv
 from .errors import SettingError, did_you_mean, require
+from .family import BUILT_IN, Family, record_of
 from .interop.mint import AdapterTask, RLAdapter
 from .vector import TokenVectorEnv
-
-#: The ids that this package brings, and the task class of each.
-BUILT_IN = {
-    "mint/Math-v0": "mint_envs.math.tasks:MathTask",
-    "mint/Code-v0": "mint_envs.code.tasks:CodeTask",
-    "mint/ToolUse-v0": "mint_envs.tooluse.tasks:ToolUseTask",
-    "mint/Chat-v0": "mint_envs.chat.tasks:ChatTask",
-    "mint/Mix-v0": "mint_envs.compose.mix:MixTask",
-}
 
 _ENTRY_POINT = "mint_envs.registration:make_env"
 
 #: Settings of every id, beside those of its task; the rest are names of our own entry points.
 _COMMON = ("tokenizer", "render_mode")
-_TAKEN = (*_COMMON, "task", "num_envs", "executor")
+_TAKEN = (*_COMMON, "task", "num_envs", "executor", "presets", "client_settings")
+
+#: What was said of ids beside their tasks.
+_families: dict[str, Family] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +49,14 @@ class Setting:
     help: str
 
 
-def register(id: str, task: Any, **defaults: Any) -> None:
+def register(
+    id: str,
+    task: Any,
+    *,
+    presets: Mapping[str, Mapping[str, Any]] | None = None,
+    client_settings: Iterable[str] = (),
+    **defaults: Any,
+) -> None:
     """Register ``task`` under ``id``, so that ``gym.make(id)`` makes an environment of it.
 
     Args:
@@ -62,11 +64,15 @@ def register(id: str, task: Any, **defaults: Any) -> None:
             new one. Registering an id again replaces it.
         task: a ``Task`` subclass whose keyword arguments are the settings, a function that
             returns a task, an ``RLAdapter`` subclass, or ``"module:Class"``.
+        presets: defaults of ``mint-grpo`` for it, by name: ``{"local": {"steps": 20}}`` for a
+            small model on this machine, ``"documents"`` for any other.
+        client_settings: settings that a client of ``mint-envs serve`` may choose.
         defaults: values for some of the settings, JSON-able.
 
     Raises:
         SettingError: the id has no version, ``task`` makes no task, a default is not a setting of
-            it or no JSON value, or the task has a setting of a name that is taken.
+            it or no JSON value, the task has a setting of a name that is taken, or a preset has
+            another name.
     """
     if not re.fullmatch(r"([\w-]+/)?[\w.-]+-v\d+", id):
         raise SettingError(f"id={id!r} must look like 'namespace/Name-v0', with a version")
@@ -77,7 +83,9 @@ def register(id: str, task: Any, **defaults: Any) -> None:
         _check_task_settings(id, task, defaults)
     for name, value in defaults.items():
         _check_plain(name, value)
+    family = Family(frozenset(client_settings), dict(presets or {}))
     gym.registry.pop(id, None)
+    _families[id] = family
     gym.register(
         id=id,
         entry_point=_ENTRY_POINT,
@@ -92,6 +100,15 @@ def register_envs() -> None:
     for id, task in BUILT_IN.items():
         if id not in gym.registry:
             register(id, task)
+            del _families[id]  # it stands in the family's folder
+
+
+def family_of(id: str) -> Family:
+    """Return the record of an id; ``"module:id"`` counts as ``id``, and an unknown one has none."""
+    name = id.rpartition(":")[2]
+    if name in BUILT_IN and name not in _families:
+        _families[name] = record_of(name)
+    return _families.get(name, Family())
 
 
 def make(id: str, **settings: Any) -> gym.Env[Any, Any]:

@@ -12,10 +12,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from mint_envs.registration import family_of
 from trainers.__main__ import main
 from trainers.command import parse
-from trainers.config import DOCUMENTED, LOCAL, TrainConfig
+from trainers.config import TrainConfig
 from trainers.errors import TrainerError
+
+MATH = family_of("mint/Math-v0").presets
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +47,7 @@ def test_the_documents_defaults_of_math_on_a_service(monkeypatch: pytest.MonkeyP
     assert command.config.backend == "mint"
     assert command.config.save_every == 1  # a service may be gone at any step
     assert command.api_key == "tml-x"
-    for name, value in DOCUMENTED["mint/Math-v0"].items():
+    for name, value in MATH["documents"].items():
         assert getattr(command.config, name) == value
     assert "tml-x" not in repr(command.config)
 
@@ -72,7 +75,7 @@ def test_a_judge_is_a_setting_like_any_other() -> None:
 def test_no_key_means_local_with_settings_that_learn() -> None:
     config = parse(["mint/Math-v0"]).config
     assert config.backend == "local"
-    for name, value in LOCAL["mint/Math-v0"].items():
+    for name, value in MATH["local"].items():
         assert getattr(config, name) == value
     assert parse(["mint/Math-v0", "--preset", "documents"]).config.steps == 5
 
@@ -201,7 +204,7 @@ def test_resume_takes_the_runs_settings_and_new_ones(monkeypatch: pytest.MonkeyP
         parse(["mint/Other-v0", "--resume", "r"])
     command = parse(["--resume", "r", "--steps", "4"])
     assert command.config.steps == 4
-    assert command.config.batch == LOCAL.get("x", {}).get("batch", 10)
+    assert command.config.batch == MATH["documents"]["batch"]
     assert command.config.env_settings == {"digits": 1}
     assert json.loads(Path("r/config.json").read_text())["steps"] == 2
 
@@ -296,6 +299,6 @@ def test_help_shows_the_defaults_of_the_environment(
             main(["mint/Math-v0", "--help"])
         return capsys.readouterr().out
 
-    assert f"training steps (default: {LOCAL['mint/Math-v0']['steps']})" in shown()
+    assert f"training steps (default: {MATH['local']['steps']})" in shown()
     monkeypatch.setenv("MINT_API_KEY", "tml-x")
-    assert f"training steps (default: {DOCUMENTED['mint/Math-v0']['steps']})" in shown()
+    assert f"training steps (default: {MATH['documents']['steps']})" in shown()

@@ -27,6 +27,8 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "core": {"errors"},
     "atomic": set(),
+    "family": {"errors"},
+    "forms": set(),
     "hub": set(),
     "datasets": {*CORE, "hub"},
     "spaces": set(),
@@ -34,13 +36,13 @@ ROOMS: dict[str, set[str]] = {
     "tokens": {*CORE, "tokenizers"},
     "sandbox": {"errors", "sandbox"},
     # Inside a function: the sandbox of a worker process gets one worker.
-    "executors": {*CORE, "executors", "sandbox"},
+    "executors": {*CORE, "executors", "sandbox", "family"},
     "env": {*CORE, "spaces", "tokens", "executors"},
     "vector": {*CORE, "spaces", "tokens", "env", "executors"},
-    "registration": {*CORE, "spaces", "tokens", "env", "vector", "interop.mint"},
-    "compose": {*CORE, "env", "registration", "compose", "__version__"},
+    "registration": {*CORE, "spaces", "tokens", "env", "vector", "interop.mint", "family"},
+    "compose": {*CORE, "family", "env", "registration", "compose", "__version__"},
     "wrappers": {"compose", "registration"},
-    **{family: {*CORE, "datasets", family} for family in FAMILIES},
+    **{family: {*CORE, "datasets", "family", "forms", family} for family in FAMILIES},
 }
 ROOMS["code"].add("sandbox")
 ROOMS["tooluse"].add("sandbox")

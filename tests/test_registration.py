@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+import typing
 from typing import Annotated, Any, Literal
 
 import gymnasium as gym
@@ -15,8 +16,20 @@ import toys
 
 import mint_envs
 from mint_envs import Task, TokenEnv
+from mint_envs import family as families
 from mint_envs.errors import SettingError
-from mint_envs.registration import settings_of
+from mint_envs.family import BUILT_IN, Family
+from mint_envs.registration import family_of, settings_of
+
+COMMON = {
+    "dataset": families.Dataset,
+    "split": families.Split,
+    "drop": families.Drop,
+    "style": families.Style,
+    "shots": families.Shots,
+    "level": families.Level,
+    "partial_credit": families.PartialCredit,
+}
 
 
 class Tuned(toys.Adder):
@@ -235,3 +248,27 @@ def test_a_nondeterministic_task_says_so(registry: None) -> None:
     mint_envs.register("tests/Judged-v0", toys.Judged)
     assert gym.spec("tests/Judged-v0").nondeterministic
     assert not gym.spec("mint/Math-v0").nondeterministic
+
+
+def test_a_record_of_ones_own(registry: Any) -> None:
+    """Presets and the settings that a client may choose: the same door as for our own families."""
+    presets = {"local": {"steps": 3}, "documents": {"batch": 2}}
+    mint_envs.register("my/Recorded-v0", Tuned, presets=presets, client_settings=["size"])
+    family = family_of("somewhere:my/Recorded-v0")
+    assert family.presets == presets
+    assert family.client_settings == {"size"}
+    mint_envs.register("my/Recorded-v0", Tuned)
+    assert family_of("my/Recorded-v0") == Family(), "registering again replaces it"
+    with pytest.raises(SettingError, match="'locale' is none of documents, local"):
+        mint_envs.register("my/Recorded-v0", Tuned, presets={"locale": {}})
+    assert family_of("mint/Math-v0").presets["documents"]["steps"] == 5
+    assert family_of("no/Such-v0") == Family()
+
+
+@pytest.mark.parametrize("id", sorted(BUILT_IN))
+def test_a_setting_that_families_share_reads_the_same_in_each(id: str) -> None:
+    """One name, one type, one help text."""
+    for name, setting in settings_of(id).items():
+        if name in COMMON:
+            kind, help = typing.get_args(COMMON[name])
+            assert (setting.type, setting.help) == (kind, help)

@@ -15,7 +15,7 @@ from tooluse_policy import solve, written
 
 from mint_envs import Reward
 from mint_envs.tooluse import ToolUseTask
-from mint_envs.tooluse.families import FAMILIES, Family
+from mint_envs.tooluse.families import FAMILIES, DrawRequest
 from mint_envs.tooluse.tasks import ToolUseProblem
 from mint_envs.tooluse.toolkits import TOOLKITS
 
@@ -31,7 +31,7 @@ def problems(toolkit: str, *names: str) -> list[ToolUseProblem]:
     return [problem for family in families for problem in islice(_drawn(toolkit, family), count)]
 
 
-def _drawn(toolkit: str, family: Family) -> Iterator[ToolUseProblem]:
+def _drawn(toolkit: str, family: DrawRequest) -> Iterator[ToolUseProblem]:
     for workspace in range(100, 300):
         request = family(np.random.default_rng(workspace), _state(toolkit, workspace))
         if request is not None:

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mint_envs.registration import family_of
+
 from .backends import Backend, LoraParams
 from .command import Command, parse
 from .config import TrainConfig
@@ -65,7 +67,7 @@ def _run_alone(command: Command, made: Sequence[Path]) -> int:
         _unmake(made)
         raise
     config = settled(config, backend)
-    log = Log(sinks, reward_line=config.env.endswith("mint/Chat-v0"))
+    log = Log(sinks, reward_line=family_of(config.env).says_reward)
     log.say(f"Model: {backend.model}")
     log.say(
         f"Run: {folder}  (steps={config.steps} batch={config.batch} group={config.group} "

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from mint_envs.registration import family_of
+
 from .losses import LOSSES, check_loss
 
 Positive = Annotated[int, Field(ge=1, le=2**20)]
@@ -135,43 +137,8 @@ class TrainConfig(BaseModel):
         return "constant" if self.advantage == "dr_grpo" else self.length_norm
 
 
-#: Defaults of the MinT documents by environment, where they differ from the RL overview's above.
-DOCUMENTED: dict[str, dict[str, Any]] = {
-    "mint/Math-v0": {
-        "steps": 5, "batch": 10, "group": 4, "lr": 1e-4, "max_tokens": 8, "temperature": 1.0,
-    },
-    "mint/Code-v0": {"max_tokens": 256},
-    "mint/Chat-v0": {"max_tokens": 128, "temperature": 1.0},
-    "mint/ToolUse-v0": {"max_tokens": 256, "temperature": 1.0},
-}  # fmt: skip
-
-#: What a small model on this machine learns from, and shows, in a few minutes. Chosen over three
-#: seeds with held-out problems: docs/training.md has the curves.
-LOCAL: dict[str, dict[str, Any]] = {
-    "mint/Math-v0": {
-        "steps": 40, "batch": 32, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
-        "betas": (0.9, 0.95), "length_norm": "token", "grad_clip": 1.0,
-        "eval_every": 10, "eval_problems": 200,
-    },
-    "mint/Code-v0": {
-        "steps": 25, "batch": 8, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
-        "max_tokens": 48, "temperature": 1.0, "betas": (0.9, 0.95), "length_norm": "token",
-        "grad_clip": 1.0, "env_settings": {"level": "easy"},
-    },
-    "mint/Chat-v0": {
-        "steps": 24, "batch": 8, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
-        "max_tokens": 32, "temperature": 1.0, "betas": (0.9, 0.95), "length_norm": "token",
-        "grad_clip": 1.0, "eval_every": 8, "eval_problems": 200,
-        "env_settings": {"level": "easy"},
-    },
-    "mint/ToolUse-v0": {
-        "steps": 10, "batch": 8, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
-        "max_tokens": 42, "temperature": 1.0, "betas": (0.9, 0.95), "length_norm": "token",
-        "grad_clip": 1.0, "env_settings": {"level": "easy"},
-    },
-}  # fmt: skip
-
-#: The same for any other environment: its author sees within minutes whether it can be learned.
+#: What a small model on this machine learns from within minutes, in any environment that has no
+#: preset of its own: its author sees whether it can be learned.
 LOCAL_OTHER: dict[str, Any] = {
     "steps": 30, "batch": 16, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
     "betas": (0.9, 0.95), "length_norm": "token", "grad_clip": 1.0, "max_tokens": 32,
@@ -191,11 +158,11 @@ def defaults_for(env: str, backend: str, preset: str | None = None) -> dict[str,
         preset: ``"documents"``, or ``"local"`` for a small model on this machine; by default
             what suits the backend.
     """
-    name = env.rpartition(":")[2]
+    presets = family_of(env).presets
     local = (preset or backend) == "local"
     return {
         **(SERVICE if backend == "mint" else {}),
-        **(LOCAL_OTHER if local and name not in LOCAL else {}),
-        **DOCUMENTED.get(name, {}),
-        **(LOCAL.get(name, {}) if local else {}),
+        **(LOCAL_OTHER if local and "local" not in presets else {}),
+        **presets.get("documents", {}),
+        **(presets.get("local", {}) if local else {}),
     }

@@ -12,6 +12,7 @@ import numpy as np
 from ..core import Message, Prompt, Reward
 from ..datasets import DatasetTask, field, load_rows
 from ..errors import DatasetError, SettingError, did_you_mean, require
+from ..family import CommonSettings, Dataset, Drop, Level, PartialCredit, Split
 from .asks import ASKS, EASY, draw_asks
 from .compose import candidates
 from .gates import failed_gate, is_blank, is_too_long
@@ -39,6 +40,8 @@ class ChatProblem:
 class ChatTask(DatasetTask[ChatProblem]):
     """Requests with one to four instructions that can be checked, drawn from the seed.
 
+    ``level="easy"``: one short instruction, for a small model.
+
     The reward is the fraction of the instructions that the response follows, times a gate that
     is 0 for what is no answer: nothing, one thing again and again, the prompt copied, no prose,
     not a word on the topic, or far too long. The gate's name is in ``metadata["gate"]``.
@@ -58,27 +61,20 @@ class ChatTask(DatasetTask[ChatProblem]):
 
     def __init__(
         self,
-        dataset: Annotated[
-            str | None, "JSONL or Parquet file, or Hugging Face name, of IFEval rows"
-        ] = None,
-        level: Annotated[
-            Literal["full", "easy"], "'easy': one short instruction, for a small model"
-        ] = "full",
+        dataset: Dataset = None,
+        level: Level = "full",
         most: Annotated[int, "largest number of instructions in a prompt, 1 to 4"] = 4,
         kinds: Annotated[
             str | None, "kinds to draw from, divided by commas; default: all of the level"
         ] = None,
-        partial_credit: Annotated[
-            bool, "reward the fraction followed; False: all or nothing"
-        ] = True,
+        partial_credit: PartialCredit = True,  # one step on the way is worth something
         max_words: Annotated[int, "an answer of more words earns 0"] = 1000,
         reward: Annotated[
             Literal["instructions", "quickstart-heuristic"],
             "'quickstart-heuristic': the MinT demo's, which forty nonsense words satisfy",
         ] = "instructions",
-        split: Annotated[
-            str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
-        ] = None,
+        split: Split = None,
+        drop: Drop = None,
         judge: Annotated[
             Any,
             "address of an OpenAI-compatible service ('http://host/v1') that judges; or a Judge",
@@ -104,7 +100,7 @@ class ChatTask(DatasetTask[ChatProblem]):
             dict[str, Any] | None, "further fields of a request; null leaves a default one out"
         ] = None,
     ) -> None:
-        require(level in ("full", "easy"), f"level={level!r}: 'full' or 'easy'")
+        CommonSettings(dataset, split, drop, level=level, levels=tuple(_LEVELS))
         require(1 <= most <= 4, f"most={most} must be from 1 to 4")
         require(max_words >= 100, f"max_words={max_words} must be 100 or more")
         require(
@@ -125,7 +121,7 @@ class ChatTask(DatasetTask[ChatProblem]):
         )
         self.nondeterministic = self._judge is not None and self._judge.nondeterministic
         rows = None if dataset is None else _problems(dataset, split, self._judge is not None)
-        super().__init__(rows, split)
+        super().__init__(rows, split, drop)
 
     def key(self, problem: ChatProblem) -> str:
         return problem.prompt

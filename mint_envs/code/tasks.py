@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..core import Message, Prompt, Reward
 from ..datasets import DatasetTask
 from ..errors import require
+from ..family import (
+    CommonSettings,
+    Dataset,
+    Drop,
+    Level,
+    PartialCredit,
+    Shots,
+    Split,
+    Style,
+)
 from ..sandbox import Sandbox, shared
 from .grade import Settings, grade_many, without_clock
 from .kinds import LEVELS
@@ -30,7 +40,8 @@ _FENCES = {"javascript": "js", "cpp": "cpp"}
 class CodeTask(DatasetTask[CodeProblem]):
     """Programs to write, scored by running them.
 
-    Without ``dataset`` the problems are drawn from the seed, from kinds of graded difficulty.
+    Without ``dataset`` the problems are drawn from the seed, from kinds of graded difficulty:
+    ``level`` is easy, medium, hard or all. With ``partial_credit`` a test passed is a share of 1.
     Generated code runs in a sandbox that is on by default; a reward is None when the sandbox
     failed, never 0.
 
@@ -43,35 +54,21 @@ class CodeTask(DatasetTask[CodeProblem]):
 
     def __init__(
         self,
-        dataset: Annotated[
-            str | None, "JSONL or Parquet file, or Hugging Face name, instead of generated problems"
-        ] = None,
-        level: Annotated[
-            Literal["easy", "medium", "hard", "all"], "difficulty of the generated problems"
-        ] = "all",
-        partial_credit: Annotated[
-            bool, "score the fraction of tests passed, not all or nothing"
-        ] = False,
+        dataset: Dataset = None,
+        level: Level = "all",
+        partial_credit: PartialCredit = False,  # as in the documents, like the two that follow
         sandbox_timeout_s: Annotated[float, "seconds of CPU time of one run"] = 5.0,
         max_tests_per_problem: Annotated[int, "tests of a problem that are run, from 1 up"] = 10,
         sandbox: Annotated[
             Any, "None: this machine's default; 'docker', 'remote' and so on; or a Sandbox"
         ] = None,
         language: Annotated[str, "of the programs; all but Python need stdin tests"] = "python",
-        style: Annotated[
-            Literal["completion", "chat"], "few-shot text to continue, or chat messages"
-        ] = "completion",
-        shots: Annotated[int, "worked examples before the question, 0 to 3"] = 1,
-        split: Annotated[
-            str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
-        ] = None,
-        drop: Annotated[
-            str | None, "file of problems to leave out, as `mint-envs audit` writes"
-        ] = None,
+        style: Style = "completion",
+        shots: Shots = 1,
+        split: Split = None,
+        drop: Drop = None,
     ) -> None:
-        require(level in (*LEVELS, "all"), f"level={level!r}: {', '.join(LEVELS)} or all")
-        require(style in ("completion", "chat"), f"style={style!r}: 'completion' or 'chat'")
-        require(0 <= shots <= len(_SHOTS), f"shots={shots} must be from 0 to {len(_SHOTS)}")
+        CommonSettings(dataset, split, drop, style, shots, level, levels=(*LEVELS, "all"))
         require(
             sandbox is None or isinstance(sandbox, str | Sandbox),
             f"sandbox={sandbox!r} must be None, a name or a Sandbox",

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core import ChatStyle, Episode, Message, Prompt, Reward, Task
 from ..errors import SettingError, require
+from ..family import Split
 from ..registration import settings_of, task_of
 
 _DEFAULT = {"mint/Math-v0": 1.0, "mint/Chat-v0": 1.0}
@@ -54,9 +55,7 @@ class MixTask(Task[MixProblem]):
             dict[str, Any] | list[Any] | None,
             "weight of each id, or {'weight': w, settings}; default: Math and Chat in equal parts",
         ] = None,
-        split: Annotated[
-            str | None, "'train', 'test' or 'all', for the members that have the setting"
-        ] = None,
+        split: Split = None,  # of the members that have the setting
     ) -> None:
         rows = _rows(_DEFAULT if envs is None else envs)
         self._members = [_member(row, split) for row in rows]

@@ -21,6 +21,7 @@ from typing import Any
 
 from ..core import Task
 from ..errors import SettingError, require
+from ..family import BUILT_IN
 from .port import Lost, TaskTable, Work, remembered
 
 _TRIES = 3
@@ -29,9 +30,7 @@ _FIRST_STARTS = 3  # none ever came up: that is no accident
 _START_S = 120.0
 _PAUSE_S = 0.05
 #: Imported once, by the process that workers are forked from: it has one thread, so that is safe.
-_PRELOAD = [
-    f"mint_envs.{room}" for room in ("executors.processes", "math", "code", "tooluse", "chat")
-]
+_PRELOAD = [__name__, *sorted({task.rpartition(".")[0] for task in BUILT_IN.values()})]
 
 _CANNOT_START = (
     "no worker comes up (%s; what it said is above). In a script of your own, begin the work under "

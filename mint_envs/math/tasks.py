@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 
 from ..core import Message, Prompt, Reward
 from ..datasets import DatasetTask
 from ..errors import require
+from ..family import CommonSettings, Dataset, Drop, Shots, Split, Style
 from .answer.normal import plain_number
 from .grade import grade
 from .rows import MathProblem, load_problems
@@ -26,7 +27,7 @@ class MathTask(DatasetTask[MathProblem]):
 
     Without ``dataset`` they are drawn from the seed: ``"What is 47 + 25?"``. The default, sums of
     two numbers from 0 to 99, is the task of MinT's Math RL page, made so that the question's
-    numbers are the answer's.
+    numbers are the answer's. ``dataset`` takes gsm8k, math, math500, aime24 and dapo too.
 
     Raises:
         SettingError: a setting out of range.
@@ -35,24 +36,14 @@ class MathTask(DatasetTask[MathProblem]):
 
     def __init__(
         self,
-        dataset: Annotated[
-            str | None,
-            "JSONL or Parquet file, Hugging Face name, or gsm8k, math, math500, aime24, dapo; "
-            "instead of arithmetic",
-        ] = None,
+        dataset: Dataset = None,
         operators: Annotated[str, "operators to draw from: any of + - *"] = "+",
         digits: Annotated[int, "largest number of digits of a term, 1 to 9"] = 2,
         terms: Annotated[int, "numbers in one question, 2 to 9"] = 2,
-        style: Annotated[
-            Literal["completion", "chat"], "few-shot text to continue, or chat messages"
-        ] = "completion",
-        shots: Annotated[int, "worked examples before the question, 0 to 3"] = 1,
-        split: Annotated[
-            str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
-        ] = None,
-        drop: Annotated[
-            str | None, "file of problems to leave out, as `mint-envs audit` writes"
-        ] = None,
+        style: Style = "completion",
+        shots: Shots = 1,
+        split: Split = None,
+        drop: Drop = None,
         question_field: Annotated[str | None, "field of a row that holds the question"] = None,
         answer_field: Annotated[str | None, "field of a row that holds the answer"] = None,
         strict: Annotated[
@@ -67,8 +58,7 @@ class MathTask(DatasetTask[MathProblem]):
         )
         require(1 <= digits <= 9, f"digits={digits} must be from 1 to 9")
         require(2 <= terms <= 9, f"terms={terms} must be from 2 to 9")
-        require(style in ("completion", "chat"), f"style={style!r}: 'completion' or 'chat'")
-        require(0 <= shots <= len(_SHOTS), f"shots={shots} must be from 0 to {len(_SHOTS)}")
+        CommonSettings(dataset, split, drop, style, shots)
         self._operators, self._digits, self._terms = operators, digits, terms
         self._style, self._shots = style, shots
         require(0 <= format_credit <= 0.1, f"format_credit={format_credit} must be from 0 to 0.1")

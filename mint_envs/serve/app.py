@@ -9,6 +9,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request
@@ -20,11 +21,11 @@ import mint_envs
 from ..core import Reward, Task
 from ..errors import require
 from ..executors import Executor, Lost, Turn, make_executor
-from ..registration import settings_of, type_name
+from ..registration import family_of, settings_of, type_name
 from . import wire
-from .catalog import HARMLESS, Catalog, Offer
+from .catalog import Catalog, Offer, grader_items
 from .faults import FAULTS, add_faults
-from .graders import GRADERS
+from .graders import graded
 from .guard import App, Guard
 from .metrics import Counted, Metrics
 from .page import page
@@ -54,7 +55,7 @@ class Server:
 
     def __init__(self, settings: Settings, executor: Executor | None) -> None:
         self.settings = settings
-        self.catalog = Catalog(settings)
+        self.catalog, self.graders = Catalog(settings), grader_items()
         self._own = executor is None
         self.executor = _executor(settings) if executor is None else executor
         self.desk = Desk(self.executor, settings.max_waiting)
@@ -170,21 +171,21 @@ def _score_routes(server: Server) -> APIRouter:
             {"prompts": [{"prompt": wire.prompt_out(p), "problem_id": i} for p, i in found]}
         )
 
-    for name, form in wire.ITEMS.items():
+    for name, form in server.graders.items():
         _add_grader(router, server, name, form)
     return router
 
 
-def _add_grader(router: APIRouter, server: Server, name: str, item: type[wire.Form]) -> None:
-    form = wire.grade_form(name, item)
+def _add_grader(router: APIRouter, server: Server, name: str, item: Any) -> None:
+    form, work = wire.grade_form(name, item), partial(graded, item.grader)
 
     async def grade(form: Any) -> Response:
         server.check_batch(form.items)
         items = [one.model_dump(exclude_unset=True) for one in form.items]
-        for one in items if name == "code" else ():
+        for one in items if "sandbox_timeout_s" in item.model_fields else ():
             server.catalog.check_seconds(one)
             one.setdefault("sandbox_timeout_s", min(5.0, server.settings.max_program_s))
-        found = await server.desk.run(GRADERS[name], None, list(enumerate(items)))
+        found = await server.desk.run(work, None, list(enumerate(items)))
         return _rewards(server, f"grade/{name}", found)
 
     grade.__annotations__["form"] = form
@@ -295,7 +296,7 @@ def _other_routes(server: Server, app: FastAPI) -> APIRouter:
             name: getattr(server.settings, name)
             for name in ("max_body", "max_batch", "max_sessions", "session_s", "max_program_s")
         }
-        return StrictJSON({"envs": offers, "graders": sorted(GRADERS), "limits": limits})
+        return StrictJSON({"envs": offers, "graders": sorted(server.graders), "limits": limits})
 
     @router.get("/healthz", response_model=wire.HealthOut)
     async def health() -> Response:
@@ -343,4 +344,4 @@ def _shown(offer: Offer, name: str, default: Any) -> Any:
     """Return what a client may see of a setting: paths and names are the operator's own."""
     value = offer.settings.get(name, default)
     hidden = value is inspect.Parameter.empty or (name in offer.settings and isinstance(value, str))
-    return None if hidden and name not in HARMLESS.get(offer.id, ()) else wire.plain(value)
+    return None if hidden and name not in family_of(offer.id).client_settings else wire.plain(value)

@@ -1,9 +1,9 @@
 """What is offered: registered ids with the operator's settings, and what clients may change.
 
 A client's settings reach the constructor of a task, and some of those open files, fetch from the
-hub or call an address. So all settings are the operator's, but for the harmless ones listed here
-and those that he allowed by name; and an offer with a data set takes none from clients, since each
-change would load the set again.
+hub or call an address. So all settings are the operator's, but for the harmless ones that the
+family's record lists and those that he allowed by name; and an offer with a data set takes none
+from clients, since each change would load the set again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -20,41 +21,11 @@ import gymnasium as gym
 
 from ..core import Task
 from ..errors import MintEnvsError, SettingError, did_you_mean, require
-from ..registration import env_ids, make_task, settings_of
+from ..family import BUILT_IN
+from ..forms import Form
+from ..registration import env_ids, family_of, make_task, settings_of
 from .settings import Settings
 
-#: Settings that only choose among problems made here, or how they are shown and scored. None is a
-#: path, a name on the hub, an address, a sandbox or a regular expression, and none is costly.
-HARMLESS: dict[str, frozenset[str]] = {
-    "mint/Math-v0": frozenset(
-        [
-            "operators",
-            "digits",
-            "terms",
-            "style",
-            "shots",
-            "split",
-            "strict",
-            "format_credit",
-            "set_credit",
-        ]
-    ),
-    "mint/Code-v0": frozenset(
-        [
-            "level",
-            "partial_credit",
-            "sandbox_timeout_s",
-            "max_tests_per_problem",
-            "style",
-            "shots",
-            "split",
-        ]
-    ),
-    "mint/ToolUse-v0": frozenset(
-        ["toolkit", "max_calls", "distractors", "max_turns", "max_tool_calls", "partial_credit"]
-    ),
-    "mint/Chat-v0": frozenset(["level", "most", "kinds", "partial_credit", "max_words", "split"]),
-}
 _TASKS = 256
 
 Value = bool | int | float | str | None
@@ -160,6 +131,15 @@ class Catalog:
             del self._tasks[key]
 
 
+def grader_items() -> dict[str, type[Form]]:
+    """Return the form of an item of each grader, by the name of the family's folder."""
+    found = {}
+    for id, task in BUILT_IN.items():
+        if grader := family_of(id).grader:
+            found[task.split(".")[1]] = resolve_name(grader)
+    return found
+
+
 def _allowed(text: str) -> tuple[str, str]:
     id, _, name = text.rpartition(":")
     require(bool(id and name), f"allow={text!r} must look like 'mint/My-v0:setting'")
@@ -177,7 +157,7 @@ def _offer(text: str, allowed: list[tuple[str, str]]) -> Offer:
     defaults = {key: one.default for key, one in settings_of(id).items()}
     own = frozenset(n for i, n in allowed if i == id)
     fixed = settings.get("dataset", defaults.get("dataset")) is not None
-    free = own if fixed else HARMLESS.get(id, frozenset()) | own
+    free = own if fixed else family_of(id).client_settings | own
     return Offer(name or text, id, settings, (free & set(defaults)) - set(settings))
 
 

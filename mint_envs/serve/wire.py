@@ -14,84 +14,33 @@ from typing import Annotated, Any, Literal, NoReturn
 from fastapi import Request
 from fastapi.responses import JSONResponse
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
-    GetPydanticSchema,
     create_model,
     model_validator,
 )
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError
 
 from ..core import Prompt, Reward
 from ..executors import Answer, Lost
 from ..executors.port import measured
+from ..forms import FIELDS, Flag, Form, Number, Text, few
 from .work import Ref
 
-_FIELDS = 32
 _VALUES = 300_000  # of one body, about: a batch of 256 programs with their tests has some thousands
-_LONGEST = 1 << 18  # characters of a text: no response is longer, and work grows with it
-_LARGEST = 1 << 14  # characters of JSON of the arguments of one item of some graders
 _MAX_SEED = (1 << 63) - 1
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise PydanticCustomError("string_type", "Input should be a valid string")
-    if len(value) > _LONGEST:
-        raise PydanticCustomError(
-            "too_long", f"text of {len(value)} characters: {_LONGEST} at most"
-        )
-    return value
-
-
-def _small(value: Any) -> Any:
-    """Refuse arguments so large that a grader could be kept busy with them."""
-    if (size := len(json.dumps(value))) > _LARGEST:
-        raise PydanticCustomError("too_large", f"{size} characters of JSON: {_LARGEST} at most")
-    return value
-
-
-def _few(value: Any) -> Any:
-    """Refuse an object of very many fields at once: each would become an error of its own."""
-    if isinstance(value, dict) and len(value) > _FIELDS:
-        raise PydanticCustomError(
-            "too_long", f"an object of {len(value)} fields: {_FIELDS} at most"
-        )
-    return value
-
-
-#: Text of a response, lone surrogates too: pydantic's own ``str`` refuses those.
-Text = Annotated[
-    str,
-    GetPydanticSchema(
-        get_pydantic_core_schema=lambda *_: core_schema.no_info_plain_validator_function(_text),
-        get_pydantic_json_schema=lambda *_: {"type": "string", "maxLength": _LONGEST},
-    ),
-]
 Seed = Annotated[int, Field(ge=0, le=_MAX_SEED, strict=True)]
-Flag = Annotated[bool, Field(strict=True)]
-Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 Setting = Flag | Annotated[int, Field(strict=True)] | Number | Text | None
 Settings = Annotated[
     dict[str, Setting],
-    BeforeValidator(_few),
-    Field(max_length=_FIELDS, description="The settings that /v1/envs lists as yours to choose."),
+    BeforeValidator(few),
+    Field(max_length=FIELDS, description="The settings that /v1/envs lists as yours to choose."),
 ]
 Env = Annotated[str, Field(description="A name that /v1/envs lists.", examples=["mint/Math-v0"])]
-
-
-class Form(BaseModel):
-    """A request; unknown fields are refused, so that no misspelt one is passed over."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _few_fields(cls, value: Any) -> Any:
-        return _few(value)
 
 
 class Problem(Form):
@@ -170,65 +119,6 @@ class TurnForm(Form):
             "lost connection is harmless: the first answer comes back."
         ),
     ] = None
-
-
-class MathItem(Form):
-    """Arguments of ``mint_envs.math.grade``."""
-
-    gold: Text
-    response: Text
-    strict: Flag = False
-    format_credit: Annotated[Number, Field(ge=0, le=0.1)] = 0.0
-    set_credit: Flag = False
-
-
-class CodeItem(Form):
-    """Arguments of ``mint_envs.code.grade``. Programs and test code run in the sandbox."""
-
-    response: Text
-    tests: Annotated[
-        list[Any] | dict[str, Any],
-        Field(
-            description="[[expression, expected], ...], [{'stdin': ..., 'stdout': ...}, ...] or "
-            "{'code': test code, 'entry_point': name}",
-            examples=[[["add(1, 2)", 3]]],
-        ),
-    ]
-    partial_credit: Flag = False
-    sandbox_timeout_s: Annotated[Number, Field(ge=0.01)] = 5.0
-    max_tests_per_problem: Annotated[int, Field(ge=1, le=1000, strict=True)] = 10
-    language: Annotated[str, Field(max_length=20)] = "python"
-
-
-class ToolUseItem(Form):
-    """Arguments of ``mint_envs.tooluse.grade_calls``."""
-
-    wanted: Annotated[
-        list[dict[str, Any]], Field(fail_fast=True, max_length=64), AfterValidator(_small)
-    ]
-    made: Annotated[list[Any], Field(max_length=64), AfterValidator(_small)]
-    tools: Annotated[list[dict[str, Any]], Field(fail_fast=True, max_length=256)] | None = None
-    partial_credit: Flag = True
-
-
-class ChatItem(Form):
-    """Arguments of ``mint_envs.chat.grade_instructions``; instructions in IFEval's names."""
-
-    response: Text
-    instructions: Annotated[
-        list[tuple[str, dict[str, Any]]],
-        Field(max_length=64, examples=[[["punctuation:no_comma", {}]]]),
-        AfterValidator(_small),
-    ]
-    prompt: Text = ""
-
-
-ITEMS: dict[str, type[Form]] = {
-    "math": MathItem,
-    "code": CodeItem,
-    "tooluse": ToolUseItem,
-    "chat": ChatItem,
-}
 
 
 def grade_form(name: str, item: type[Form]) -> type[Form]:

@@ -14,6 +14,7 @@ import numpy as np
 from ..core import ChatStyle, Episode, Message, Prompt, Reward
 from ..datasets import DatasetTask
 from ..errors import did_you_mean, require
+from ..family import CommonSettings, Dataset, Drop, Level, PartialCredit, Split
 from .easy import worked_examples
 from .families import FAMILIES, MOST_CALLS, Request, drawable
 from .formats.calls import FORMATS
@@ -40,6 +41,8 @@ class ToolUseProblem:
 
 class ToolUseTask(DatasetTask[Any]):
     """Requests that need up to six calls of tools, which depend on earlier results.
+
+    ``level="easy"``: one call on the key-value store, with worked examples, for a small model.
 
     A turn is one message of the model. Its calls are run in order, and all results come back in
     one message; what is wrong with a call comes back as its result. The message without a call is
@@ -71,10 +74,7 @@ class ToolUseTask(DatasetTask[Any]):
             ],
             "which tools the requests are about; 'all' is all but python, which needs a sandbox",
         ] = "all",
-        level: Annotated[
-            Literal["full", "easy"],
-            "'easy': one call on the key-value store, with worked examples, for a small model",
-        ] = "full",
+        level: Level = "full",
         max_calls: Annotated[int, "most calls that a request needs, 1 to 6"] = MOST_CALLS,
         plain: Annotated[
             bool, "only requests that lack nothing, do not go wrong at first, and need a tool"
@@ -92,7 +92,7 @@ class ToolUseTask(DatasetTask[Any]):
         ] = None,
         max_tool_calls: Annotated[int, "calls before the episode ends, 4 to 1000"] = 16,
         max_result: Annotated[int, "longest result of a call, in characters, from 100 up"] = 4000,
-        partial_credit: Annotated[bool, "pay for a part of the wanted change or calls"] = True,
+        partial_credit: PartialCredit = True,  # of several changes, each is worth something
         weights: Annotated[
             tuple[float, float, float],
             "in call tasks: what tool names, argument names and values are worth",
@@ -100,12 +100,9 @@ class ToolUseTask(DatasetTask[Any]):
         format: Annotated[
             str, "how calls are written; 'auto': as the tokenizer's template has it, or hermes"
         ] = "auto",
-        dataset: Annotated[
-            str | None, "JSONL or Parquet file, or Hugging Face name, of rows to take requests from"
-        ] = None,
-        split: Annotated[
-            str | None, "'train', 'test' (one problem in ten, held out) or 'all'"
-        ] = None,
+        dataset: Dataset = None,
+        split: Split = None,
+        drop: Drop = None,
     ) -> None:
         valid = ("all", *sorted(FAMILIES))
         require(toolkit in valid, f"toolkit={toolkit!r}: one of {', '.join(valid)}")
@@ -118,7 +115,7 @@ class ToolUseTask(DatasetTask[Any]):
         require(
             4 <= max_tool_calls <= 1000, f"max_tool_calls={max_tool_calls} must be from 4 to 1000"
         )
-        require(level in ("full", "easy"), f"level={level!r}: 'full' or 'easy'")
+        CommonSettings(dataset, split, drop, level=level, levels=("full", "easy"))
         require(max_result >= 100, f"max_result={max_result} must be 100 or more")
         known = ("auto", *FORMATS)
         require(format in known, f"format={format!r} is unknown. {did_you_mean(format, known)}")
@@ -136,7 +133,7 @@ class ToolUseTask(DatasetTask[Any]):
         self.max_turns, self.max_tool_calls = max_turns, max_tool_calls
         self.partial_credit = partial_credit
 
-        super().__init__(None if dataset is None else load_problems(dataset, split), split)
+        super().__init__(None if dataset is None else load_problems(dataset, split), split, drop)
 
     def _use_server(self, mcp: str | None, timeout_s: float) -> None:
         require(timeout_s > 0, f"mcp_timeout_s={timeout_s} must be above 0")

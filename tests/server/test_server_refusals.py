@@ -14,8 +14,10 @@ import mint_envs
 from mint_envs.client import Client, RequestRefused, TokenRefused
 from mint_envs.errors import SettingError
 from mint_envs.executors import Local
+from mint_envs.family import BUILT_IN
+from mint_envs.registration import family_of
 from mint_envs.serve import Settings
-from mint_envs.serve.catalog import HARMLESS, Catalog
+from mint_envs.serve.catalog import Catalog
 from mint_envs.serve.settings import check_host, read_token
 
 # -- what is refused ------------------------------------------------------------------------------
@@ -39,7 +41,8 @@ def test_settings_that_are(client: Client) -> None:
 
 
 def test_harmless_settings_exist_and_hold_no_path() -> None:
-    for id, names in HARMLESS.items():
+    for id in BUILT_IN:
+        names = family_of(id).client_settings
         assert names <= set(mint_envs.registration.settings_of(id)), id
         assert not names & {"dataset", "sandbox", "url", "judge", "tokenizer", "question_field"}
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from .calculator import CALCULATOR
 from .calendar import CALENDAR
-from .common import Entry, Family, Kind, Request, Step
+from .common import DrawRequest, Entry, Kind, Request, Step
 from .database import DATABASE
 from .files import FILES
 from .keyvalue import KEYVALUE
 from .python import PYTHON
 from .retail import RETAIL
 
-__all__ = ["FAMILIES", "MOST_CALLS", "Entry", "Family", "Kind", "Request", "Step", "drawable"]
+__all__ = ["FAMILIES", "MOST_CALLS", "DrawRequest", "Entry", "Kind", "Request", "Step", "drawable"]
 
 #: The families of each toolkit.
 FAMILIES: dict[str, tuple[Entry, ...]] = {
@@ -34,7 +34,7 @@ MOST_CALLS = max(entry.calls for entries in FAMILIES.values() for entry in entri
 
 def drawable(
     toolkits: tuple[str, ...], max_calls: int, plain: bool = False
-) -> list[tuple[str, Family]]:
+) -> list[tuple[str, DrawRequest]]:
     """Return (toolkit, family) of all requests that need at most ``max_calls`` calls.
 
     ``plain`` leaves out those that lack something, go wrong at first, or fit no tool.

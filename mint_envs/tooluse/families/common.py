@@ -38,14 +38,14 @@ class Request:
     no_tool: bool = False
 
 
-Family = Callable[[np.random.Generator, Mapping[str, Any]], Request | None]
+DrawRequest = Callable[[np.random.Generator, Mapping[str, Any]], Request | None]
 
 
 class Entry(NamedTuple):
     """A family, the number of calls that its requests need, and their kind."""
 
     calls: int
-    family: Family
+    family: DrawRequest
     kind: Kind = "plain"
 
 
