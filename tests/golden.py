@@ -10,6 +10,9 @@ tokenizer makes of it, ``examples`` of the texts of the worked examples, ``parts
 of their rewards; the rewards themselves stand there as they are. Digests cannot be read, so that
 ``texts.json.gz`` keeps what the first seeds said in full: a difference is shown by it.
 
+A *spread* is more seeds of an id with its defaults, for what few problems say: one line for ten
+seeds, with a digest of their ids and prompts.
+
 Only public names are used here, so that a module that moves changes nothing.
 """
 
@@ -33,6 +36,8 @@ FOLDER = Path(__file__).parent / "data" / "golden"
 TEXTS = FOLDER / "texts.json.gz"
 SEEDS = 50
 TEXT_SEEDS = 2  # so many seeds of a case are kept in full
+SPREAD = range(SEEDS, SEEDS + 600, 10)
+SPREAD_NAME = f"defaults, prompts of seeds {SPREAD.start} to {SPREAD.stop - 1}"
 FIELDS = ("problem_id", "prompt", "tokens", "examples", "parts", "rewards")
 AGAIN = "python -m tests.make_golden"
 
@@ -227,6 +232,18 @@ def digest(value: str | bytes, length: int = 5) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()[:length]
 
 
+def spread(id: str) -> list[str]:
+    """Return a line for every ten seeds of an id: the first of them, and a digest."""
+    task = mint_envs.make(id).unwrapped.task  # type: ignore[attr-defined]
+
+    def said(seed: int) -> list[Any]:
+        problem = task.problem(seed)
+        return [task.problem_id(problem), task.prompt(problem)]
+
+    tens = ([said(seed) for seed in range(first, first + 10)] for first in SPREAD)
+    return [f"{first} {digest(_json(ten))}" for first, ten in zip(SPREAD, tens, strict=True)]
+
+
 # -- the files ------------------------------------------------------------------------------------
 
 
@@ -272,6 +289,13 @@ def differences(id: str, settings: Settings, most: int = 5) -> list[str]:
     if len(changed) > most:
         told.append(f"... and {len(changed) - most} more of {SEEDS} seeds")
     return told + (_shown(kept_texts().get(id, {}).get(name, {}), texts) if changed else [])
+
+
+def spread_differences(id: str) -> list[str]:
+    """Return the tens of seeds whose problems or prompts are other than in the file."""
+    pairs = zip(kept(id).get(SPREAD_NAME, []), spread(id), strict=True)
+    return [f"{id} seeds {old.split()[0]} and nine more: other prompts" for old, new in pairs
+            if old != new]  # fmt: skip
 
 
 def _changed(old: str, new: str) -> str:

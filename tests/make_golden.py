@@ -43,6 +43,7 @@ def write_records() -> None:
             name = golden.name_of(settings)
             rows[name], texts.setdefault(id, {})[name] = golden.records(id, settings)
             tell(id, name, golden.kept(id).get(name), rows[name])
+        rows[golden.SPREAD_NAME] = golden.spread(id)
         golden.file_of(id).write_text(json.dumps(rows, indent=0) + "\n", encoding="utf-8")
     golden.TEXTS.write_bytes(golden.packed(json.dumps(texts, sort_keys=True).encode()))
 

@@ -32,6 +32,12 @@ def test_problems_prompts_and_rewards_are_those_of_the_golden_file(
     assert not found, "\n".join([*found, MEANT])
 
 
+@pytest.mark.parametrize("id", golden.CASES)
+def test_prompts_of_many_more_seeds_are_those_of_the_golden_file(id: str) -> None:
+    found = golden.spread_differences(id)
+    assert not found, "\n".join([*found, MEANT])
+
+
 def blocks() -> list[Any]:
     """Cut the verdicts into blocks of one kind, so that tests can share them out."""
     found = []
@@ -59,7 +65,7 @@ def test_there_are_ten_thousand_verdicts_of_every_kind() -> None:
 def test_every_id_is_there() -> None:
     assert set(golden.CASES) == {id for id in mint_envs.env_ids() if id.startswith("mint/")}
     for id, many in golden.CASES.items():
-        names = [golden.name_of(settings) for settings in many]
+        names = [*map(golden.name_of, many), golden.SPREAD_NAME]
         assert list(golden.kept(id)) == names, f"{golden.file_of(id).name}: run {golden.AGAIN}"
 
 
