@@ -10,8 +10,8 @@ tokenizer makes of it, ``examples`` of the texts of the worked examples, ``parts
 of their rewards; the rewards themselves stand there as they are. Digests cannot be read, so that
 ``texts.json.gz`` keeps what the first seeds said in full: a difference is shown by it.
 
-A *spread* is more seeds of an id with its defaults, for what few problems say: one line for ten
-seeds, with a digest of their ids and prompts.
+A *spread* is more seeds of an id, of both splits, for what few problems say: one line for ten seeds,
+with a digest of their ids and prompts.
 
 Only public names are used here, so that a module that moves changes nothing.
 """
@@ -37,7 +37,7 @@ TEXTS = FOLDER / "texts.json.gz"
 SEEDS = 50
 TEXT_SEEDS = 2  # so many seeds of a case are kept in full
 SPREAD = range(SEEDS, SEEDS + 600, 10)
-SPREAD_NAME = f"defaults, prompts of seeds {SPREAD.start} to {SPREAD.stop - 1}"
+SPREAD_NAME = f"both splits, prompts of seeds {SPREAD.start} to {SPREAD.stop - 1}"
 FIELDS = ("problem_id", "prompt", "tokens", "examples", "parts", "rewards")
 AGAIN = "python -m tests.make_golden"
 
@@ -234,7 +234,7 @@ def digest(value: str | bytes, length: int = 5) -> str:
 
 def spread(id: str) -> list[str]:
     """Return a line for every ten seeds of an id: the first of them, and a digest."""
-    task = mint_envs.make(id).unwrapped.task  # type: ignore[attr-defined]
+    task = mint_envs.make(id, split="all").unwrapped.task  # type: ignore[attr-defined]
 
     def said(seed: int) -> list[Any]:
         problem = task.problem(seed)
