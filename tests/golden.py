@@ -10,8 +10,8 @@ tokenizer makes of it, ``examples`` of the texts of the worked examples, ``parts
 of their rewards; the rewards themselves stand there as they are. Digests cannot be read, so that
 ``texts.json.gz`` keeps what the first seeds said in full: a difference is shown by it.
 
-A *spread* is more seeds of an id, of both splits, for what few problems say: one line for ten seeds,
-with a digest of their ids and prompts.
+A *spread* is more seeds of an id, of both splits, for what few problems say: one line for ten of
+them, with a digest of their ids and prompts.
 
 Only public names are used here, so that a module that moves changes nothing.
 """

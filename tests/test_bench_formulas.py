@@ -10,6 +10,8 @@ import pytest
 from mint_envs.offline import stats
 from mint_envs.offline.solvers import solve
 
+pytestmark = pytest.mark.quick
+
 # -- the formulas --------------------------------------------------
 
 

@@ -17,6 +17,8 @@ import mint_envs
 from mint_envs import Reward, TokenEnv
 from mint_envs.errors import IndexOutOfRange, SettingError
 
+pytestmark = pytest.mark.quick
+
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 TOKENS = st.lists(st.integers(0, 258) | st.sampled_from([0, 10, 32, 255, 256, 258]), max_size=200)
 

@@ -17,6 +17,8 @@ import verdicts
 
 import mint_envs
 
+pytestmark = pytest.mark.quick
+
 MEANT = f"If this is meant: {golden.AGAIN}, in the same commit; see docs/versioning.md"
 BLOCK = 250
 

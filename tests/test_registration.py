@@ -18,6 +18,8 @@ from mint_envs import Task, TokenEnv
 from mint_envs.errors import SettingError
 from mint_envs.registration import settings_of
 
+pytestmark = pytest.mark.quick
+
 
 class Tuned(toys.Adder):
     """A task with settings of every kind."""
