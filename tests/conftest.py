@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import os
 import resource
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from selection import QUICK_CPU_S, QUICK_TESTS, commit_seed, this_commit
 
 TESTS = Path(__file__).parent
 # The benchmarks are not installed. At the end of the path, so that the tests of mint_envs and
@@ -38,29 +38,6 @@ settings.register_profile(
 settings.register_profile("long", max_examples=10_000, deadline=None, suppress_health_check=_QUIET)
 _PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev")
 settings.load_profile(_PROFILE)
-
-#: With fewer tests than this, --quick has lost some, and fails.
-QUICK_TESTS = 3000
-QUICK_CPU_S = 60
-
-
-def commit_seed(commit: str) -> int:
-    """Return a seed of 32 bits from a commit's name; 0 for what is none."""
-    try:
-        return int(commit[:8], 16)
-    except ValueError:
-        return 0
-
-
-def this_commit() -> str:
-    """Return the commit that is tested, or ``""`` outside of git."""
-    if named := os.environ.get("GITHUB_SHA"):
-        return named
-    command = ["git", "-C", str(TESTS), "rev-parse", "HEAD"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import QUICK_TESTS, commit_seed
+from selection import QUICK_TESTS, commit_seed
 
 TESTS = Path(__file__).parent
 ALONE = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:xdist")
