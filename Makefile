@@ -1,6 +1,9 @@
 # Two commands do everything, each from a fresh clone:
 #   make train    install, then train mint/Math-v0 on a small model on this machine
 #   make test     install, then run the tests
+# And while one works on it:
+#   make quick    3,000 tests and more, in less than a minute of CPU
+#   make fuzz MINUTES=30    the fuzzers, and the property tests with many examples
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -9,13 +12,21 @@ PIP    := $(BIN)/python -m pip install --quiet
 TORCH  ?= torch==2.13.0
 SOURCE := pyproject.toml $(shell find mint_envs trainers -name '*.py')
 
-.PHONY: train test lint docs bench clean
+.PHONY: train test quick fuzz lint docs bench clean
 
 train: $(VENV)/installed-train
 	$(BIN)/mint-grpo mint/Math-v0
 
 test: $(VENV)/installed-test
 	$(BIN)/pytest
+
+# The schema tests of the server are not among them, and their plugin takes seconds to load.
+quick: $(VENV)/installed-test
+	$(BIN)/pytest -q -p no:schemathesis --quick
+
+MINUTES ?= 30
+fuzz: $(VENV)/installed-test
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 lint: $(VENV)/installed-test
 	$(PIP) '.[dev]'

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from trainers.advantages import group_advantages, kl_penalties, length_weights, no_signal
 
+pytestmark = pytest.mark.quick
+
 rewards = st.lists(st.floats(0, 1), min_size=2, max_size=16)
 
 

@@ -10,6 +10,8 @@ import pytest
 from mint_envs.bench import stats
 from mint_envs.responses.solvers import solve
 
+pytestmark = pytest.mark.quick
+
 # -- the formulas --------------------------------------------------
 
 

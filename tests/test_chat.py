@@ -18,6 +18,8 @@ from mint_envs.chat.topics import TOPICS
 from mint_envs.errors import ContractError, DatasetError, IndexOutOfRange, SettingError
 from mint_envs.testing import check_env
 
+pytestmark = pytest.mark.quick
+
 
 def drawn(task: ChatTask, number: int) -> list[ChatProblem]:
     return [task.sample(np.random.default_rng(seed)) for seed in range(number)]

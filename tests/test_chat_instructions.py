@@ -18,6 +18,8 @@ from mint_envs.chat import KINDS, LEFT_OUT, grade_instructions
 from mint_envs.chat.counting import capital_words, sentences
 from mint_envs.errors import SettingError
 
+pytestmark = pytest.mark.quick
+
 DATA = Path(__file__).parent / "data" / "ifeval_verdicts.jsonl"
 
 

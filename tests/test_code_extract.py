@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from mint_envs.code.extract import extract
 
+pytestmark = pytest.mark.quick
+
 F = "def f(x):\n    return x"
 
 

@@ -12,6 +12,8 @@ import pytest
 from mint_envs.code.plan import make_plan
 from mint_envs.errors import SettingError
 
+pytestmark = pytest.mark.quick
+
 DATA = Path(__file__).parent / "data"
 
 

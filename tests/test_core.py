@@ -12,6 +12,8 @@ import toys
 from mint_envs import Reward, Task
 from mint_envs.errors import MintEnvsError, RewardError, did_you_mean
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("score", [0, 1, 0.5, True, np.float32(0.25), None])
 def test_scores_in_range(score: Any) -> None:

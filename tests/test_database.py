@@ -13,6 +13,8 @@ from toolkits_for_tests import fresh, refused, run
 from mint_envs.tooluse import Toolkit, diff
 from mint_envs.tooluse.toolkits import Database
 
+pytestmark = pytest.mark.quick
+
 
 def query(kit: Toolkit, sql: str) -> Any:
     return run(kit, "query_database", sql=sql)["rows"]

@@ -15,6 +15,8 @@ import pytest
 from mint_envs.datasets import field, held_out, load_rows
 from mint_envs.errors import DatasetError
 
+pytestmark = pytest.mark.quick
+
 ROWS = [{"question": f"{i} + 1?", "answer": str(i + 1)} for i in range(40)]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
 

@@ -16,6 +16,8 @@ from mint_envs.errors import SettingError
 from mint_envs.tooluse import grade_calls, parse_calls
 from mint_envs.tooluse.match import best_match
 
+pytestmark = pytest.mark.quick
+
 DATA = Path(__file__).parent / "data"
 BFCL = [json.loads(line) for line in (DATA / "bfcl_verdicts.jsonl").read_text().splitlines()]
 

@@ -11,6 +11,8 @@ import pytest
 
 import mint_envs
 
+pytestmark = pytest.mark.quick
+
 HEAVY = {
     "torch", "transformers", "tokenizers", "mint", "tinker", "sympy", "datasets", "hypothesis",
     "pyarrow", "matplotlib", "pydantic", "rich", "huggingface_hub", "trainers", "benchmarks",

@@ -16,6 +16,8 @@ from mint_envs.chat import Answer, ChatTask, Question, ScriptedJudge
 from mint_envs.chat.gates import is_blank
 from mint_envs.chat.judge.question import quoted, read_fenced
 
+pytestmark = pytest.mark.quick
+
 # -- the question -------------------------------------------------------------------------------
 
 

@@ -17,6 +17,8 @@ from mint_envs.chat import Answer, ChatProblem, ChatTask, Question, ScriptedJudg
 from mint_envs.chat.judge.cache import Verdicts
 from mint_envs.chat.judge.panel import Panel
 
+pytestmark = pytest.mark.quick
+
 REQUEST = "Name a river in Egypt."
 PROBLEM = ChatProblem(REQUEST, REQUEST, ())
 CHOICES = ("bad", "fair", "good")

@@ -9,6 +9,8 @@ import pytest
 
 from trainers.losses import LOSSES, check_loss, loss_terms
 
+pytestmark = pytest.mark.quick
+
 # One token each: r = exp(lp - old). ln 1.5, ln 0.5 and ln 1.1 give ratios outside and inside clips.
 UP, DOWN, NEAR = math.log(1.5), math.log(0.5), math.log(1.1)
 

@@ -9,6 +9,8 @@ import pytest
 
 from benchmarks import math as benchmark
 
+pytestmark = pytest.mark.quick
+
 
 def test_it_runs_on_a_cases_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "cases.jsonl"

@@ -7,6 +7,8 @@ import pytest
 from mint_envs.math import grade
 from mint_envs.math.prose.extract import find
 
+pytestmark = pytest.mark.quick
+
 FOUND = [
     (r"so $\boxed{\frac{1}{2}}$.", "box", r"\frac{1}{2}"),
     (r"\boxed{1} and \boxed{2}", "box", "1, 2"),

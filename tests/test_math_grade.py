@@ -12,6 +12,8 @@ from mint_envs.errors import SettingError
 from mint_envs.math import grade
 from mint_envs.math.grade import judge
 
+pytestmark = pytest.mark.quick
+
 DATA = Path(__file__).parent / "data"
 
 

@@ -7,6 +7,8 @@ from test_math_properties import MOST_CPU_S, cpu_seconds
 
 from mint_envs.math import grade
 
+pytestmark = pytest.mark.quick
+
 LONG = 400_000
 
 

@@ -12,6 +12,8 @@ import pytest
 from mint_envs.errors import DatasetError
 from mint_envs.math import MathTask, UnreadableAnswers, rows
 
+pytestmark = pytest.mark.quick
+
 ASK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is 40+2?"}]
 SHAPES: dict[str, dict[str, Any]] = {
     "gsm8k": {"question": "What is 40+2?", "answer": "40 + 2 = 42\n#### 42"},

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base
 
 
-@pytest.mark.parametrize(("kind", "block"), BLOCKS)
-def test_a_block_runs(folder: Path, kind: str, block: str) -> None:
-    """In order, in one folder. What would train a model trains the bandit."""
+Done = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Callable[[int], Done]:
+    """Run a block, after those before it: they build on each other, whichever test comes first."""
+    done: list[Done] = []
+
+    def run(number: int) -> Done:
+        while len(done) <= number:
+            done.append(typed(folder, *BLOCKS[len(done)]))
+        return done[number]
+
+    return run
+
+
+def typed(folder: Path, kind: str, block: str) -> Done:
+    """Run a block in the reader's folder. What would train a model trains the bandit."""
     work = folder / "work"
     named = re.match(r"# (\w+\.py)\n", block)
     path = work / (named[1] if named else "block.py")
@@ -40,7 +56,12 @@ def test_a_block_runs(folder: Path, kind: str, block: str) -> None:
     settings = {"MINT_RL_BACKEND": "bandit", "MINT_RL_STEPS": "2", "MINT_API_KEY": ""}
     paths = {"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     env = {**os.environ, **settings, **paths}
-    done = subprocess.run(command, cwd=work, env=env, capture_output=True, text=True)
+    return subprocess.run(command, cwd=work, env=env, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("number", range(len(BLOCKS)))
+def test_a_block_runs(run: Callable[[int], Done], number: int) -> None:
+    done, block = run(number), BLOCKS[number][1]
     assert done.returncode == 0, done.stdout + done.stderr
     wanted = {
         "env.step(list(b": "Word: ",

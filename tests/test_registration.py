@@ -31,6 +31,8 @@ COMMON = {
     "partial_credit": families.PartialCredit,
 }
 
+pytestmark = pytest.mark.quick
+
 
 class Tuned(toys.Adder):
     """A task with settings of every kind."""

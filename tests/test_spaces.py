@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from mint_envs import TokenSequence
 
+pytestmark = pytest.mark.quick
+
 SPACE = TokenSequence(100, max_length=5)
 
 

@@ -18,6 +18,8 @@ from mint_envs.tooluse.families import FAMILIES, MOST_CALLS, Entry, drawable
 from mint_envs.tooluse.tasks import ToolUseProblem
 from mint_envs.tooluse.toolkits import IN_PROCESS, TOOLKITS
 
+pytestmark = pytest.mark.quick
+
 ALL = [(name, entry) for name, entries in FAMILIES.items() for entry in entries]
 IDS = [f"{name}-{entry.family.__name__}" for name, entry in ALL]
 every_family = pytest.mark.parametrize(("toolkit", "entry"), ALL, ids=IDS)

@@ -14,6 +14,8 @@ from mint_envs import Reward
 from mint_envs.tooluse import ToolUseTask, grade_calls, write_calls
 from mint_envs.tooluse.rows import CallProblem
 
+pytestmark = pytest.mark.quick
+
 Calls = list[tuple[str, dict[str, Any]]]
 
 

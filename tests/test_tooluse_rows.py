@@ -18,6 +18,8 @@ from mint_envs.tooluse import FORMATS, ToolUseTask
 from mint_envs.tooluse.formats.writers import write_calls
 from mint_envs.tooluse.rows import CallProblem, exact_call
 
+pytestmark = pytest.mark.quick
+
 DATA = Path(__file__).parent / "data"
 BFCL = [json.loads(line) for line in (DATA / "bfcl_verdicts.jsonl").read_text().splitlines()]
 
