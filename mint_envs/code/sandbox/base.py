@@ -58,8 +58,8 @@ class Outcome:
 
     ``records`` maps the index of a call or step to ``("value", wire form)`` or ``("error",
     [type, text])``; index -1 is the program (or the setup) itself. ``limit`` is ``""``, ``"cpu"``,
-    ``"wall"``, ``"memory"``, ``"output"`` or ``"files"``. ``failure`` says why the job could not
-    be measured; it is ``""`` when it was.
+    ``"wall"``, ``"memory"``, ``"output"``, ``"files"`` or ``"sandbox"`` (it brought its sandbox
+    down). ``failure`` says why the job could not be measured; it is ``""`` when it was.
     """
 
     records: Mapping[int, tuple[str, Any]] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from .base import Job, Outcome
+from .blame import LIMIT
 
 _KEPT = 4096
 _KEPT_BYTES = 128 << 20
@@ -32,7 +33,7 @@ class Cache:
         return known
 
     def put(self, job: Job, outcome: Outcome) -> None:
-        if outcome.failure or outcome.limit == "wall":
+        if outcome.failure or outcome.limit in ("wall", LIMIT):
             return
         with self._lock:
             if job not in self._kept:
