@@ -22,7 +22,16 @@ KILLED = "the program was killed from outside, by a lack of memory perhaps"
 _SUSPECTED, _GUILTY = 3, 5
 _SUSPECTED_IF_SLOW, _GUILTY_IF_SLOW = 2, 3
 _LONGEST_PROBE_S = 2.0
-_SOUND = "import time\ntime.sleep({seconds:.3f})\ndef f(n):\n    return n + 1\n"
+#: Sound programs; in other languages, ones that take as long as their tools take to start.
+_SOUND = {
+    "python": "import time\ntime.sleep({seconds:.3f})\nprint(42)\n",
+    "javascript": "console.log(42)\n",
+    "cpp": '#include <cstdio>\nint main() {{ std::puts("42"); }}\n',
+    "rust": 'fn main() {{ println!("42"); }}\n',
+    "go": 'package main\nimport "fmt"\nfunc main() {{ fmt.Println(42) }}\n',
+    "java": "public class Main {{ public static void main(String[] a) "
+    "{{ System.out.println(42); }} }}\n",
+}
 
 Run = Callable[[Job], Outcome]
 
@@ -47,19 +56,19 @@ def settle(attempt: Run, probe: Run, job: Job) -> Outcome:
         took, slow = time.monotonic() - begun, time.monotonic() > late
         if losses < (_SUSPECTED_IF_SLOW if slow else _SUSPECTED):
             continue
-        if not _survives(probe, took):
+        if not _survives(probe, job.language, took):
             return Outcome(failure=f"the sandbox failed again and again: {outcome.failure}")
         if losses >= (_GUILTY_IF_SLOW if slow else _GUILTY):
             return _at_fault(outcome.failure)
 
 
-def _survives(probe: Run, seconds: float) -> bool:
+def _survives(probe: Run, language: str, seconds: float) -> bool:
     """Return whether a sound program is measured that runs about as long as the job was there."""
-    program = _SOUND.format(seconds=min(seconds, _LONGEST_PROBE_S))
-    return probe(Job(program, calls=("f(41)",))).records.get(0) == ("value", 42)
+    program = _SOUND[language].format(seconds=min(seconds, _LONGEST_PROBE_S))
+    return probe(Job(program, "main", language=language)).stdout.strip() == b"42"
 
 
 def _at_fault(reason: str) -> Outcome:
     limit = "memory" if reason == KILLED else LIMIT
-    text = f"SandboxLost: each of {_GUILTY_IF_SLOW} or more sandboxes, and no other: {reason}"
+    text = f"SandboxLost: with this program, and only with it, every time: {reason}"
     return Outcome({-1: ("error", ["SandboxLost", text])}, limit=limit, exit_code=1)

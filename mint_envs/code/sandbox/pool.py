@@ -174,7 +174,9 @@ class _Lease:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *details: Any) -> None:
-        self._pool._give_back(self._kind, self.worker, kind is None and self.worker.sound)
+        # An OSError is this process's own, which has no descriptor or memory left.
+        harmless = kind is None or issubclass(kind, OSError)
+        self._pool._give_back(self._kind, self.worker, harmless and self.worker.sound)
 
 
 def _kind_of(job: Job) -> str:
