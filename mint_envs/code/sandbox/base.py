@@ -130,7 +130,7 @@ def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
 
 
 def _depth(wire: Any) -> int:
-    """Return how deep lists nest in it; that of an object, which no value crosses as, is endless."""
+    """Return how deep lists nest in it; no value crosses as an object, so that is too deep."""
     depth, level = 0, [wire]
     while level := [item for item in level if isinstance(item, list | dict)]:
         if any(isinstance(item, dict) for item in level):
