@@ -4,7 +4,8 @@
     python -m tests.run_code_attacks landlock
 
 Prints what went wrong and ends with 1 if anything did. It first puts itself into a pids cgroup,
-where it may, so that a fork bomb that gets out meets a wall.
+where it may, so that a fork bomb that gets out meets a wall. It looks for what was left on the
+host: processes, descriptors, mounts, cgroups and files.
 """
 
 from __future__ import annotations
@@ -14,17 +15,21 @@ import os
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mint_envs.code.grade import Settings, grade_many
 from mint_envs.code.plan import make_plan
 from mint_envs.sandbox import Sandbox
+from mint_envs.sandbox.folders import PREFIX, _locked
 from mint_envs.sandbox.toolchains import TOOLCHAINS
+from tests.soak_code import descendants
 
 DATA = Path(__file__).parent / "data"
-FILES = ("code_attacks.jsonl", "code_attacks_more.jsonl")
+#: The last: programs that would rather not be measured than earn their 0.
+FILES = ("code_attacks.jsonl", "code_attacks_more.jsonl", "code_attacks_unmeasured.jsonl")
+LONGEST_S = 150  # of one group of programs, each of which may take a few seconds
+CGROUPS = Path("/sys/fs/cgroup")
 MARKS = ("SBX_ESCAPE", "SBX_DAEMON_ALIVE", "SBX_STATE", "SBX_FILL_0", "conftest.py")
 
 
@@ -51,16 +56,26 @@ def run(sandbox: Sandbox, chosen: Iterable[dict[str, Any]]) -> list[str]:
         (patient, [a for a in chosen if wanted(a) == 1.0 and a["class"] != "state leak"]),
         (quick, [a for a in chosen if wanted(a) != 1.0 and a["class"] != "state leak"]),
         *((patient, [a]) for a in chosen if a["class"] == "state leak"),  # one after the other
-        *((replace(patient, language=a["language"]), [a]) for a in others),
+        *((for_language(a), [a]) for a in others),
     ]
     wrong = []
     for settings, group in groups:
         items = [(f"```\n{a['program']}\n```", make_plan(a["tests"])) for a in group]
-        for attack, reward in zip(group, grade_many(items, settings, sandbox), strict=True):
+        begun = time.monotonic()
+        rewards = grade_many(items, settings, sandbox)
+        if time.monotonic() - begun > LONGEST_S:
+            wrong.append(f"{group[0]['id']} and {len(group) - 1} others: too long")
+        for attack, reward in zip(group, rewards, strict=True):
             want = wanted(attack)
             if want is not None and reward.score != want:
                 wrong.append(f"{attack['id']}: {reward.score}, not {want}: {reward.metadata}")
     return wrong + [f"left on the host: {path}" for path in left_behind()]
+
+
+def for_language(attack: dict[str, Any]) -> Settings:
+    """A compiler has limits of its own; what only wants not to be measured need not run long."""
+    seconds = 1.0 if attack["class"] == "unmeasured" else 20.0
+    return Settings(sandbox_timeout_s=seconds, language=attack["language"])
 
 
 def runs(sandbox: Sandbox, attack: dict[str, Any]) -> bool:
@@ -83,9 +98,37 @@ def _exists(folder: str, mark: str) -> bool:
         return False
 
 
+def host() -> dict[str, set[str]]:
+    """What a program could leave on this machine, as far as it is ours."""
+    me = Path("/proc/self")
+    return {
+        "process": {str(pid) for pid in descendants(os.getpid())},
+        "descriptor": set(os.listdir(me / "fd")),
+        "mount": set((me / "mountinfo").read_text().splitlines()),
+        "cgroup": {*(me / "cgroup").read_text().splitlines(), *map(str, CGROUPS.glob("*/*"))},
+        "folder": {path for top in ("/dev/shm", "/tmp") for path in unheld(top)},
+    }
+
+
+def unheld(top: str) -> set[str]:
+    """The folders for programs that no living process holds, nor holds a moment later."""
+    found = {str(path) for path in Path(top).glob(f"{PREFIX}*") if free(path)}
+    if found:
+        time.sleep(0.3)
+    return {path for path in found if free(Path(path))}
+
+
+def free(path: Path) -> bool:
+    try:
+        os.close(_locked(str(path)))
+    except OSError:
+        return False
+    return True
+
+
 def limit_processes(most: int = 1000) -> bool:
     """Join a pids cgroup of our own; False where that is not allowed."""
-    for root in (Path("/sys/fs/cgroup/pids"), Path("/sys/fs/cgroup")):
+    for root in (CGROUPS / "pids", CGROUPS):
         group = root / "mint-attacks"
         try:
             group.mkdir(exist_ok=True)
@@ -100,10 +143,12 @@ def limit_processes(most: int = 1000) -> bool:
 def main(tier: str) -> int:
     bounded = limit_processes()
     os.environ["SBX_API_KEY"] = "secret"  # what a leak would show
-    begun = time.monotonic()
+    begun, before = time.monotonic(), host()
     with Sandbox(tier, workers=6) as sandbox:  # many of them sleep
         chosen = [attack for attack in attacks() if runs(sandbox, attack)]
         wrong = run(sandbox, chosen)
+    after = host()
+    wrong += [f"left: {kind} {it}" for kind in after for it in sorted(after[kind] - before[kind])]
     print(*wrong, sep="\n")
     print(
         f"{tier}, uid {os.geteuid()}, {'in' if bounded else 'without'} a pids cgroup: "

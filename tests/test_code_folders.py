@@ -20,7 +20,7 @@ from mint_envs.sandbox.folders import PREFIX, Folder, sweep
 ROOT = Path(__file__).parent.parent
 HOLD = """\
 import sys, time
-from mint_envs.code.sandbox.folders import Folder
+from mint_envs.sandbox.folders import Folder
 print(Folder().path, flush=True)
 time.sleep(60)
 """
@@ -36,7 +36,7 @@ def f():
 ''', ["f()"])
 """
 CHURN = """\
-from mint_envs.code.sandbox.folders import Folder
+from mint_envs.sandbox.folders import Folder
 for _ in range(40):
     folder = Folder()
     open(folder.path + "/mine", "w").close()

@@ -86,7 +86,8 @@ def grade(
         ``passed``, ``total``, ``left_out`` (counts), ``tests`` (a dict for each, with
         ``status``, ``expected``, ``actual``), ``error_type``, ``error`` (the first error's type
         and text), ``limit`` (``""``, ``"cpu"``, ``"wall"``, ``"memory"``, ``"output"``,
-        ``"files"``), ``cpu_s`` (seconds), ``reason`` (why there is no score or no program).
+        ``"files"``, ``"sandbox"``: it brought every sandbox down), ``cpu_s`` (seconds), ``reason``
+        (why there is no score or no program).
 
     Raises:
         SettingError: a setting or test that is wrong, or tests whose verdict would be the

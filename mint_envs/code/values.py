@@ -85,7 +85,7 @@ def truth(wire: Any) -> bool:
     if wire is None or isinstance(wire, str):
         return bool(wire)
     try:
-        return bool(number(wire) != 0)
+        return bool(number(wire))  # a signalling NaN may be asked this, but not be compared
     except _NoNumber:
         return False
 

@@ -1,6 +1,6 @@
 """A sandbox for programs that a model wrote.
 
-    from mint_envs.code.sandbox import Sandbox
+    from mint_envs.sandbox import Sandbox
     with Sandbox() as sandbox:
         outcome = sandbox.run("def f(x): return x + 1", calls=["f(1)", "f('a')"])
         outcome.records[0]          # ("value", 2)

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import fields
 from typing import IO, Any
 
 from .pool import Pool
@@ -46,9 +46,11 @@ def job_from(data: Mapping[str, Any]) -> Job:
 
 
 def outcome_to(outcome: Outcome) -> dict[str, Any]:
+    """Return it as JSON can hold it. The records nest as a program likes: nothing recurses here."""
+    values = {part.name: getattr(outcome, part.name) for part in fields(outcome)}
     records = [[index, kind, payload] for index, (kind, payload) in outcome.records.items()]
     stdout = base64.b64encode(outcome.stdout).decode()
-    return {**asdict(outcome), "records": records, "stdout": stdout}
+    return {**values, "records": records, "stdout": stdout}
 
 
 def outcome_from(data: Mapping[str, Any]) -> Outcome:
@@ -68,9 +70,12 @@ def main() -> None:
     write_frame(stdout, {"ready": pool.tier})
 
     def serve(number: int, job: Job) -> None:
-        (outcome,) = pool.run([job])
+        try:
+            outcome = outcome_to(pool.run([job])[0])
+        except Exception as error:  # the other side waits for an answer
+            outcome = outcome_to(Outcome(failure=f"{type(error).__name__}: {error}"))
         with lock:
-            write_frame(stdout, {"id": number, "outcome": outcome_to(outcome)})
+            write_frame(stdout, {"id": number, "outcome": outcome})
 
     with ThreadPoolExecutor(pool.workers) as threads:
         while (message := read_frame(stdin)) is not None:

@@ -8,6 +8,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from .blame import LIMIT
 from .port import Job, Outcome
 
 _KEPT = 4096
@@ -32,7 +33,7 @@ class Cache:
         return known
 
     def put(self, job: Job, outcome: Outcome) -> None:
-        if outcome.failure or outcome.limit == "wall":
+        if outcome.failure or outcome.limit in ("wall", LIMIT):
             return
         with self._lock:
             if job not in self._kept:

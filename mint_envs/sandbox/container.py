@@ -9,6 +9,7 @@ kernel between them and this machine's.
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
 import shutil
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SandboxUnavailable
+from .blame import settle
 from .bridge import outcome_from, read_frame, write_frame
 from .port import Job, Outcome, cpu_count
 
@@ -59,6 +61,7 @@ class Container:
         self.tier = f"{command}:{runtime}" if runtime else command
         self._workers = workers or cpu_count()
         self._command = _command(command, self._workers, image, runtime, memory)
+        self._alone = functools.partial(Container, command, 1, image, runtime, memory)
         self._begin()
         self._restart(None)
         _CONTAINERS.add(self)
@@ -70,7 +73,11 @@ class Container:
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Run the jobs; when the container is lost, start another and run them once more."""
+        """Run the jobs; when the container is lost, start another and run them once more.
+
+        When that is lost as well, one of the jobs may have brought both down: each is run in a
+        container that no other job shares.
+        """
         process = self._process or self._restart(None)
         try:
             return self._send(process, jobs)
@@ -78,8 +85,17 @@ class Container:
             process = self._restart(process)
         try:
             return self._send(process, jobs)
-        except OSError as error:
-            return [Outcome(failure=f"the container failed twice: {error}")] * len(jobs)
+        except OSError:
+            with contextlib.closing(self._alone()) as own:
+                return [settle(own._try, own._try, job) for job in jobs]
+
+    def _try(self, job: Job) -> Outcome:
+        try:
+            process = self._process or self._restart(None)
+            return self._send(process, [job])[0]
+        except (OSError, SandboxUnavailable) as error:
+            self.close()
+            return Outcome(failure=f"the container has failed: {error}")
 
     def _send(self, process: subprocess.Popen[bytes], jobs: Sequence[Job]) -> list[Outcome]:
         futures = []
@@ -175,13 +191,12 @@ class Container:
         while True:
             try:
                 message: Any = read_frame(process.stdout)
-            except (OSError, ValueError):
-                message = None
-            if message is None:
-                break
-            future = self._waiting.pop(message["id"], None)
+                number, outcome = message["id"], outcome_from(message["outcome"])
+            except (OSError, ValueError, TypeError, KeyError, RecursionError):
+                break  # its end, or not what the bridge sends
+            future = self._waiting.pop(number, None)
             if future is not None:
-                future.set_result(outcome_from(message["outcome"]))
+                future.set_result(outcome)
         for number in list(self._waiting):
             if (lost := self._waiting.pop(number, None)) is not None:
                 lost.set_exception(ConnectionError("the container has ended"))

@@ -17,6 +17,7 @@ import time
 from .inside import scratch
 
 PREFIX = "mint-sandbox-held-"
+_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _LAST_GASP_S = 0.05  # what a program may outlive its zygote, which was perhaps killed just now
 
 
@@ -72,7 +73,11 @@ def _locked(path: str) -> int:
     Raises:
         OSError: somebody else has locked it, it is not ours, no folder, or no longer there.
     """
-    lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        lock = os.open(path, _OPEN)
+    except PermissionError:  # closed to its owner, who alone may change that
+        os.chmod(path, 0o700)
+        lock = os.open(path, _OPEN)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         here, there = os.fstat(lock), os.lstat(path)

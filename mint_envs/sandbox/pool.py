@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import re
 import threading
-import time
 import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from .blame import settle
 from .port import Job, Outcome, cpu_count
 from .toolchains import TOOLCHAINS, Artifacts, run_compiled
 from .worker import Lost, Refused, Worker
 
-_TRIES, _TRIES_IF_SLOW = 20, 2
+#: How many zygotes in a row may be found dead before a job is given to them, or as they start.
 _STARTS = 20
 #: Modules that cost tens of milliseconds to import, or make each fork dearer if they are: a program
 #: that names one of them goes to a zygote that has them.
@@ -83,32 +83,26 @@ class Pool:
             return self._threads
 
     def _run_one(self, job: Job) -> Outcome:
-        """Run a job; when its zygote is lost, again on another.
+        """Run a job; when its zygote is lost, again on another, until it is clear whose fault."""
+        kind = _kind_of(job)
+        return settle(lambda it: self._try(it, kind), lambda it: self._try(it, kind), job)
 
-        A job that goes on losing zygotes is reported as not measured.
-        """
-        reason, give_up = "", time.monotonic() + 2 * job.limits.blocked_s
-        for attempt in range(_TRIES):
-            if attempt >= _TRIES_IF_SLOW and time.monotonic() > give_up:
-                break
+    def _try(self, job: Job, kind: str) -> Outcome:
+        """Run a job once; the outcome says so if its zygote, or the machine, let it down."""
+        for _ in range(_STARTS):
             try:
-                outcome = self._attempt(job)
-            except (Lost, Refused) as error:
+                with self._kind(kind) as lease:
+                    if job.language != "python":
+                        return run_compiled(lease.worker, job, self._artifacts)
+                    return lease.worker.run(job)
+            except Lost as error:
                 reason = str(error)
-                continue
-            if not outcome.failure:
-                return outcome
-            reason = outcome.failure
-        return Outcome(failure=f"the sandbox failed again and again: {reason}")
-
-    def _attempt(self, job: Job) -> Outcome:
-        if job.language != "python":
-            with self._kind(job.language) as lease:
-                return run_compiled(lease.worker, job, self._artifacts)
-        text = f"{job.program}\n{job.setup}"
-        kinds = (kind for kind, pattern, _ in _KINDS if pattern.search(text))
-        with self._kind(next(kinds, "python")) as lease:
-            return lease.worker.run(job)
+                if error.begun:
+                    break
+            except (Refused, OSError) as error:  # no sandbox, no descriptor, no memory
+                reason = str(error)
+                break
+        return Outcome(failure=reason)
 
     def _kind(self, kind: str) -> _Lease:
         return _Lease(self, kind)
@@ -180,7 +174,16 @@ class _Lease:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *details: Any) -> None:
-        self._pool._give_back(self._kind, self.worker, sound=kind is None)
+        # An OSError is this process's own, which has no descriptor or memory left.
+        harmless = kind is None or issubclass(kind, OSError)
+        self._pool._give_back(self._kind, self.worker, harmless and self.worker.sound)
+
+
+def _kind_of(job: Job) -> str:
+    if job.language != "python":
+        return job.language
+    text = f"{job.program}\n{job.setup}"
+    return next((kind for kind, pattern, _ in _KINDS if pattern.search(text)), "python")
 
 
 def _new_worker(tier: str, kind: str) -> Worker:

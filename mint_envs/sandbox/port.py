@@ -58,8 +58,8 @@ class Outcome:
 
     ``records`` maps the index of a call or step to ``("value", wire form)`` or ``("error",
     [type, text])``; index -1 is the program (or the setup) itself. ``limit`` is ``""``, ``"cpu"``,
-    ``"wall"``, ``"memory"``, ``"output"`` or ``"files"``. ``failure`` says why the job could not
-    be measured; it is ``""`` when it was.
+    ``"wall"``, ``"memory"``, ``"output"``, ``"files"`` or ``"sandbox"`` (it brought its sandbox
+    down). ``failure`` says why the job could not be measured; it is ``""`` when it was.
     """
 
     records: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
@@ -108,6 +108,11 @@ class Backend(Protocol):
         ...
 
 
+#: Beyond what values nest to (``wire.MAX_DEPTH``, three brackets at most for each), and far from
+#: what a walk over them may recurse to.
+_DEEPEST = 350
+
+
 def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
     """Read the records. A program may have written them itself, so trust nothing in them."""
     found: dict[int, tuple[str, Any]] = {}
@@ -116,10 +121,22 @@ def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
             index, kind, payload = json.loads(line)
             if type(index) is not int or type(kind) is not str or index in found:
                 return {}
+            if line.count(b"[") > _DEEPEST and _depth(payload) > _DEEPEST:
+                return {}
             found[index] = (kind, payload)
     except (ValueError, TypeError, RecursionError):
         return {}
     return found
+
+
+def _depth(wire: Any) -> int:
+    """Return how deep lists nest in it; no value crosses as an object, so that is too deep."""
+    depth, level = 0, [wire]
+    while level := [item for item in level if isinstance(item, list | dict)]:
+        if any(isinstance(item, dict) for item in level):
+            return _DEEPEST + 1
+        depth, level = depth + 1, [item for inner in level for item in inner]
+    return depth
 
 
 _limit: list[int] = []

@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from .blame import KILLED
 from .folders import Folder
 from .inside import zygote
 from .port import Job, Outcome, Tool, ran_out_of_memory, read_records
@@ -47,7 +48,14 @@ _TELLING = re.compile(r"Error|Exception|panicked|terminate called|error:")
 
 
 class Lost(Exception):
-    """The zygote died or hung. The job can be done again by another."""
+    """The zygote died or hung. The job can be done again by another.
+
+    ``begun`` is whether it had taken the job: if not, that cannot be the job's fault.
+    """
+
+    def __init__(self, reason: str, begun: bool = True) -> None:
+        super().__init__(reason)
+        self.begun = begun
 
 
 class Refused(Exception):
@@ -55,7 +63,7 @@ class Refused(Exception):
 
 
 class Worker:
-    """One zygote.
+    """One zygote; ``sound`` is whether it is fit for another job.
 
     Args:
         tier: ``"namespaces"``, ``"landlock"``, ``"container"`` (Landlock if there is any) or
@@ -71,14 +79,18 @@ class Worker:
     def __init__(
         self, tier: str, preload: tuple[str, ...] = (), toolchain: tuple[str, ...] = ()
     ) -> None:
-        walls = tier in ("landlock", "container")
-        self._folder = Folder() if walls else None
-        path = self._folder.path if self._folder else ""
-        config = configuration(tier, preload, toolchain, path)
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            lock = self._folder.lock if self._folder else -1
-            self.process = _start(theirs, config, lock)
+        self.sound = True
+        with contextlib.ExitStack() as undo:
+            self._folder = Folder() if tier in ("landlock", "container") else None
+            if self._folder:
+                undo.callback(self._folder.delete)
+            path, lock = (self._folder.path, self._folder.lock) if self._folder else ("", -1)
+            config = configuration(tier, preload, toolchain, path)
+            self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            undo.callback(self._control.close)
+            with theirs:
+                self.process = _start(theirs, config, lock)
+            undo.pop_all()
         try:
             self._wait_until_ready()
         except BaseException:
@@ -92,7 +104,7 @@ class Worker:
         except OSError as error:
             raise Refused(f"it did not start within {_START_S:.0f} s ({error})") from None
         if not answer:
-            raise Lost("the zygote ended while it started")
+            raise Lost("the zygote ended while it started", begun=False)
         if answer != b"R":
             raise Refused(answer[1:].decode(errors="replace"))
 
@@ -138,18 +150,23 @@ class Worker:
             answer = self._exchange(request, job, files)
             text = os.pread(files[0], job.limits.output + 1, len(payloads[0]))
             stdout = os.pread(out, job.limits.output + 1, 0) if out >= 0 else b""
-        return _outcome(answer, job, text, stdout, mode)
+        outcome = _outcome(answer, job, text, stdout, mode)
+        self.sound = zygote.ANSWER.unpack(answer)[1] and not outcome.failure
+        return outcome
 
     def _exchange(self, request: bytes, job: Job, files: list[int]) -> bytes:
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))
+        begun = False
         try:
             self._control.settimeout(job.limits.blocked_s + _GRACE_S)
             self._control.sendmsg([request], [rights])
+            begun = True
             answer, attached, _, _ = self._control.recvmsg(64, socket.CMSG_SPACE(8))
-            if answer == b"S":
-                answer = self._wait(array.array("i", attached[0][2]), job)
+            if answer == b"S":  # without the handles, where this process has no descriptor left
+                handles = attached[0][2] if attached else b""
+                answer = self._wait(array.array("i", handles), job)
         except OSError as error:
-            raise Lost(str(error)) from None
+            raise Lost(str(error), begun) from None
         if len(answer) != zygote.ANSWER.size:
             raise Lost("the zygote has ended")
         return answer
@@ -330,7 +347,7 @@ class _Sleep:
     def seconds(self) -> float:
         """Look again, and return the sum so far."""
         passed, self._looked = time.monotonic() - self._looked, time.monotonic()
-        if all(os.path.exists(f"/proc/{pid}/schedstat") for pid in self._pids):
+        if self._pids and all(os.path.exists(f"/proc/{pid}/schedstat") for pid in self._pids):
             now = {pid: _busy(pid) for root in self._pids for pid in (root, *_below(root))}
             worked = sum(max(0.0, busy - self._seen.get(pid, 0.0)) for pid, busy in now.items())
             self._seen = now
@@ -361,12 +378,12 @@ def _busy(pid: int) -> float:
 
 
 def _outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -> Outcome:
-    how, status, cpu_s, _ = zygote.ANSWER.unpack(answer)
+    how, _, status, cpu_s, _ = zygote.ANSWER.unpack(answer)
     code = os.waitstatus_to_exitcode(status)
     failure = "the sandbox could not be set up for the job" if how == zygote.SETUP else ""
     limit = _LIMITS.get(how, "")
     if how == zygote.DONE and code == -9:  # a program cannot send itself this signal
-        failure = "the program was killed from outside, by a lack of memory perhaps"
+        failure = KILLED
     if len(text) > job.limits.output or len(stdout) > job.limits.output:
         limit, text, stdout = limit or "output", b"", stdout[: job.limits.output]
     parse: Callable[[bytes], dict[int, tuple[str, Any]]] = (

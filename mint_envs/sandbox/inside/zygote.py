@@ -30,12 +30,15 @@ from . import confine, runner, scratch
 #: mode, CPU seconds, memory, address space beyond that, file size, length of the job (of the
 #: tests' job, in a split check), length of the program's job.
 REQUEST = struct.Struct("=cdQQQQQ")
-#: how it ended, wait status, CPU seconds, peak memory in KiB.
-ANSWER = struct.Struct("=cidQ")
+#: how it ended, whether this zygote is fit for another job, wait status, CPU seconds, peak memory
+#: in KiB.
+ANSWER = struct.Struct("=c?idQ")
 
 VALUES, MAIN, SPLIT, EXEC, COMPILE = b"v", b"m", b"s", b"x", b"c"
 DONE, CPU, STOPPED, SETUP, FILES = b"D", b"C", b"W", b"F", b"Q"
 _SHOW_AFTER_S = 0.25
+#: Landlock looks at every folder above, so that a deep one takes long: a new zygote is faster.
+_CLEAN_S = 0.5
 _LOOK_EVERY_S, _FOLDER_BYTES, _FOLDER_FILES = 0.02, 16 << 20, 4096
 _LEVELS = {VALUES: "threads", EXEC: "exec", COMPILE: "processes"}
 
@@ -86,23 +89,29 @@ class Zygote:
             self._control.send(answer)
 
     def _job(self, request: tuple[Any, ...], fds: list[int]) -> bytes:
-        mode = request[0]
         self._limit(*request[2:5])
-        if mode == SPLIT:
-            here, there = socket.socketpair()
-            half = (*request[:5], request[6], 0)
-            tests = self._fork("tests", request, [fds[0], here.fileno()])
-            program = self._fork("serve", half, [fds[1], there.fileno()])
-            here.close()
-            there.close()
-            children = [tests, program]
-        else:
-            name = {VALUES: "values", MAIN: "main", COMPILE: "compile"}.get(mode, "exec")
-            children = [self._fork(name, request, fds)]
+        self._children: list[int] = []
+        try:
+            self._begin(request, fds)
+            how = self._watch(request[1])
+        except OSError:  # the machine has no process or no descriptor left
+            how = SETUP
         for fd in fds:
             os.close(fd)
-        how = self._watch(children, request[1])
-        return self._clear(children, how, request[1])
+        return self._clear(how, request[1])
+
+    def _begin(self, request: tuple[Any, ...], fds: list[int]) -> None:
+        """Start the processes of a job."""
+        mode = request[0]
+        if mode != SPLIT:
+            name = {VALUES: "values", MAIN: "main", COMPILE: "compile"}.get(mode, "exec")
+            self._children.append(self._fork(name, request, fds))
+            return
+        half = (*request[:5], request[6], 0)
+        here, there = socket.socketpair()
+        with here, there:
+            self._children.append(self._fork("tests", request, [fds[0], here.fileno()]))
+            self._children.append(self._fork("serve", half, [fds[1], there.fileno()]))
 
     def _limit(self, *limits: Any) -> None:
         if self._limits != limits:
@@ -113,8 +122,6 @@ class Zygote:
         pid = os.fork()
         if pid == 0:
             try:
-                job = os.pread(fds[0], request[5], 0)
-                os.lseek(fds[0], request[5], os.SEEK_SET)
                 if name == "compile":  # its processes have clocks of their own
                     confine.cpu_limit(request[1])
                 self._become(name, request[0], fds)
@@ -122,6 +129,8 @@ class Zygote:
                 _complain(error)
                 os._exit(1)
             try:
+                job = os.pread(3, request[5], 0)  # its size is the program's own doing
+                os.lseek(3, request[5], os.SEEK_SET)
                 runner.run(job, name, 3, 4)
             except BaseException as error:
                 _complain(error)
@@ -150,9 +159,9 @@ class Zygote:
         os.write(_BEGIN_FD, b".")  # confined; the program itself cannot take this back
         os.close(_BEGIN_FD)
 
-    def _watch(self, children: list[int], cpu_s: float) -> bytes:
+    def _watch(self, cpu_s: float) -> bytes:
         """Wait until the first child ends, one has used its CPU time, or the caller says stop."""
-        self._children = children
+        children = self._children
         handle = os.pidfd_open(children[0])
         self._poller.register(handle, select.POLLIN)
         try:
@@ -209,8 +218,9 @@ class Zygote:
                 os.wait()
         os._exit(0)
 
-    def _clear(self, children: list[int], how: bytes, cpu_s: float) -> bytes:
+    def _clear(self, how: bytes, cpu_s: float) -> bytes:
         """End every process of the job, then report on it."""
+        children = self._children
         self._kill(children)
         status, used, peak = 0, 0.0, 0
         while True:
@@ -222,12 +232,11 @@ class Zygote:
                 mine = usage.ru_utime + usage.ru_stime
                 used, peak = max(used, mine), max(peak, usage.ru_maxrss)
                 status = code if pid == children[0] else status
-        self._clean()
         if how == DONE and used > cpu_s:
             how = CPU  # it slipped through between two looks at its clock
         if not self._all_begun(len(children)):
             how = SETUP
-        return ANSWER.pack(how, status, used, peak)
+        return ANSWER.pack(how, self._clean(), status, used, peak)
 
     def _all_begun(self, count: int) -> bool:
         try:
@@ -235,11 +244,18 @@ class Zygote:
         except BlockingIOError:
             return False
 
-    def _clean(self) -> None:
-        """Leave no file for the next job."""
-        if self._folder and scratch.mark(self._folder) != self._mark:
-            scratch.empty(self._folder)
-            self._mark = scratch.mark(self._folder)
+    def _clean(self) -> bool:
+        """Leave no file for the next job; return whether that could be done.
+
+        If not, the verdict on this job stands all the same, and the caller replaces this zygote.
+        """
+        try:
+            if self._folder and scratch.mark(self._folder) != self._mark:
+                scratch.empty(self._folder, _CLEAN_S)
+                self._mark = scratch.mark(self._folder)
+        except (OSError, MemoryError):
+            return False
+        return True
 
     def _kill(self, children: list[int]) -> None:
         targets = [-1] if self._namespaces else children

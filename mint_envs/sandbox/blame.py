@@ -1,0 +1,74 @@
+"""Whose doing it is that a job cannot be measured. Standard library only: used in containers.
+
+A program that brings its sandbox down, every time, would otherwise dodge the 0 that it has earned:
+what is not measured has no score. A fault of the machine must not cost an honest program its
+score. So a job that is lost again and again is run in turn with a program that is known to be
+sound, under the same conditions and for as long: what only the job does not survive is the job's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from .port import Job, Outcome
+
+#: The limit that a program has run into which no sandbox survives.
+LIMIT = "sandbox"
+#: Why a job was lost whose process the kernel killed: a program cannot send itself that signal.
+KILLED = "the program was killed from outside, by a lack of memory perhaps"
+
+#: After how many losses a job is suspected, and after how many it is found guilty.
+_SUSPECTED, _GUILTY = 3, 5
+_SUSPECTED_IF_SLOW, _GUILTY_IF_SLOW = 2, 3
+_LONGEST_PROBE_S = 2.0
+#: Sound programs; in other languages, ones that take as long as their tools take to start.
+_SOUND = {
+    "python": "import time\ntime.sleep({seconds:.3f})\nprint(42)\n",
+    "javascript": "console.log(42)\n",
+    "cpp": '#include <cstdio>\nint main() {{ std::puts("42"); }}\n',
+    "rust": 'fn main() {{ println!("42"); }}\n',
+    "go": 'package main\nimport "fmt"\nfunc main() {{ fmt.Println(42) }}\n',
+    "java": "public class Main {{ public static void main(String[] a) "
+    "{{ System.out.println(42); }} }}\n",
+}
+
+Run = Callable[[Job], Outcome]
+
+
+def settle(attempt: Run, probe: Run, job: Job) -> Outcome:
+    """Run a job until it is measured, is found guilty of its losses, or nothing can be said.
+
+    Args:
+        attempt: runs a job in a sandbox that has lost none; the outcome has a ``failure`` if the
+            job was lost.
+        probe: as ``attempt``, for a program that is known to be sound.
+        job: to be run.
+    """
+    late = time.monotonic() + 2 * job.limits.blocked_s
+    losses = 0
+    while True:
+        begun = time.monotonic()
+        outcome = attempt(job)
+        if not outcome.failure:
+            return outcome
+        losses += 1
+        took, slow = time.monotonic() - begun, time.monotonic() > late
+        if losses < (_SUSPECTED_IF_SLOW if slow else _SUSPECTED):
+            continue
+        if not _survives(probe, job.language, took):
+            return Outcome(failure=f"the sandbox failed again and again: {outcome.failure}")
+        if losses >= (_GUILTY_IF_SLOW if slow else _GUILTY):
+            return _at_fault(outcome.failure)
+
+
+def _survives(probe: Run, language: str, seconds: float) -> bool:
+    """Return whether a sound program is measured that runs about as long as the job was there."""
+    program = _SOUND[language].format(seconds=min(seconds, _LONGEST_PROBE_S))
+    return probe(Job(program, "main", language=language)).stdout.strip() == b"42"
+
+
+def _at_fault(reason: str) -> Outcome:
+    limit = "memory" if reason == KILLED else LIMIT
+    text = f"SandboxLost: with this program, and only with it, every time: {reason}"
+    return Outcome({-1: ("error", ["SandboxLost", text])}, limit=limit, exit_code=1)
