@@ -13,13 +13,13 @@ import time
 from pathlib import Path
 
 import pytest
-import soak_code
 
 from mint_envs.code import Sandbox, grade
 from mint_envs.errors import SandboxUnavailable
 from mint_envs.sandbox import Job, Limits, Outcome, pool, shared
 from mint_envs.sandbox.inside import scratch, seccomp
 from mint_envs.sandbox.worker import Worker
+from tests import soak_code
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 ROOT = Path(__file__).parent.parent

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from test_code_backends import docker  # noqa: F401
 from test_code_sandbox import TIERS, python, works
 
 from mint_envs.code import Sandbox, grade
-from mint_envs.sandbox import Job, Limits, Outcome, bridge
+from mint_envs.sandbox import Job, Limits, Outcome, bridge, folders
 from mint_envs.sandbox.blame import KILLED, settle
 from mint_envs.sandbox.folders import PREFIX, sweep
 from mint_envs.sandbox.inside import scratch
@@ -42,10 +44,17 @@ NASTY = {
     "symlink('../../..', 'a/b'); link('l', 'm')",
     "pipes": "mkfifo('p'); mkdir('a'); mkfifo('a/q'); chmod('a', 0o500)\n"
     "import socket; socket.socket(socket.AF_UNIX).bind('s')",
-    "many": "mkdir('a')\nfor i in range(30000): close(open_(f'a/{i}', O_CREAT))\nchmod('a', 0)",
+    "many": "mkdir('a')\nfor i in range(3000): close(open_(f'a/{i}', O_CREAT))\nchmod('a', 0)",
     "itself": "mkdir('a', 0); chmod('.', 0)",
 }
 PRELUDE = "import os, sys\nfrom os import *\nopen_, open = open, __builtins__.open\n"
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    """In memory, where there is such a folder: thousands of folders on a disk take minutes."""
+    with tempfile.TemporaryDirectory(dir=folders._memory() or tmp_path) as path:
+        yield Path(path)
 
 
 @functools.cache
