@@ -134,13 +134,12 @@ class Remote:
 
         What a program prints comes back through a pipe that stalls beyond some 100 KiB.
         """
-        payload = {"program": job.program, "calls": job.calls, "stop_early": job.stop_early}
         return _SCRIPT.format(
             sources=self._sources,
             mode=job.kind,
             files=(_RECORDS, _PRINTED),
             most=job.limits.output + 1,
-            job=json.dumps(payload),
+            job=json.dumps(job.payload()),
         )
 
     def _post(self, body: dict[str, Any], timeout_s: float) -> Mapping[str, Any]:

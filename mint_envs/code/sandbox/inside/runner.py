@@ -85,12 +85,57 @@ def run(job: bytes, mode: str, out: int, peer: int) -> None:
 
 def _values(job: dict[str, Any], records: Records, peer: int) -> None:
     names: dict[str, Any] = module("solution")
+    python = dict(vars(builtins)) if job.get("names") else {}
     if not records.attempt(-1, lambda: execute(job["program"], names)):
         return
     for index, text in enumerate(job["calls"]):
-        done = records.attempt(index, lambda text=text: encode(eval(text, names)))  # type: ignore[misc]
+        whose = job["names"][index] if python else ()
+        done = records.attempt(index, lambda t=text, w=whose: _value(t, names, w, python))  # type: ignore[misc]
         if not done and job["stop_early"]:
             return
+
+
+def _value(text: str, names: dict[str, Any], whose: Any, python: dict[str, Any]) -> Any:
+    """Return the value of a call; built-in names that are not the program's are Python's."""
+    if not whose:
+        return encode(eval(text, names))
+    values = []
+    for own in readings(whose, defined(names, python)):
+        others = {n for group in whose for n in group if n in python} - own
+        values.append(encode(eval(text, {**names, **{n: python[n] for n in others}})))
+    return _agreed(values)
+
+
+def _agreed(values: list[Any]) -> Any:
+    if any(value != values[0] for value in values):
+        raise Unsupported(_UNCLEAR)
+    return values[0]
+
+
+_UNCLEAR = "a value that depends on which built-in name is the program's"
+
+
+def defined(names: dict[str, Any], python: dict[str, Any]) -> set[str]:
+    """Return the built-in names that a program has made its own."""
+    return {n for n, real in python.items() if n in names and names[n] is not real}
+
+
+def readings(whose: Any, own: set[str]) -> list[set[str]]:
+    """Return what a test is to hold for: sets of names that are the program's, the rest Python's.
+
+    ``whose`` is ``[fixed, group, ...]``: of a group one at a time. See ``names.py`` outside.
+    """
+    groups = [own.intersection(group) for group in whose[1:]]
+    found: list[set[str]] = []
+    for name in sorted(set().union(*groups)):
+        if any(name in reading for reading in found):
+            continue
+        reading = {name}
+        for other in sorted(set().union(*groups)):
+            if not any(other in group and reading & group for group in groups):
+                reading.add(other)
+        found.append(reading)
+    return found or [set()]
 
 
 def _main(job: dict[str, Any], records: Records, peer: int) -> None:
@@ -153,7 +198,7 @@ def _exactly(fd: int, length: int) -> bytes:
 
 def _serve(job: dict[str, Any], records: Records, peer: int) -> None:
     """The program's half: answer calls with values."""
-    names = module("solution")
+    names, python = module("solution"), dict(vars(builtins))
     failed: list[str] | None = None
     try:
         execute(job["program"], names)
@@ -164,7 +209,12 @@ def _serve(job: dict[str, Any], records: Records, peer: int) -> None:
             name, arguments, keywords = _receive(peer)
         except EOFError:
             return
-        reply = ["error", failed, None] if failed else _call(names, name, arguments, keywords)
+        if failed:
+            reply = ["error", failed, None]
+        elif name is None:
+            reply = ["value", sorted(defined(names, python)), None]
+        else:
+            reply = _call(names, name, arguments, keywords)
         try:
             _send(peer, reply)
         except Unsupported as error:
@@ -176,9 +226,13 @@ def _call(names: dict[str, Any], name: str, arguments: Any, keywords: Any) -> li
         values, named = decode(arguments), decode(keywords)
         target = names[name] if name in names else eval(name, names)  # such as Solution().f
         result = encode_any(target(*values, **named))
-        return ["value", result, encode(values)]
+        return ["value", result, _each(values)]
     except BaseException as error:
         return ["error", [_builtin_kind(error), describe(error)[1]], None]
+
+
+def _each(arguments: Any) -> Any:
+    return ["l", [encode_any(argument, 1) for argument in arguments]]
 
 
 def _builtin_kind(error: BaseException) -> str:
@@ -196,25 +250,98 @@ def _builtin_kind(error: BaseException) -> str:
 
 
 def _tests(job: dict[str, Any], records: Records, peer: int) -> None:
-    """The tests' half: the program is behind stubs; this process writes the records."""
-    scope: dict[str, Any] = {"__name__": "tests"}
-    names = job["stubs"]
-    failed: list[CallFailed] = []
-    stubs = {(n if n.isidentifier() else "candidate"): _stub(n, peer, failed) for n in names}
+    """The tests' half: the program is behind stubs; this process writes the records.
 
-    def prepare() -> None:
-        scope.update(stubs)
-        exec(compile(job["setup"], "tests.py", "exec"), scope)
-        scope.update(stubs)  # the setup may hold the prompt, which defines the function too
-
-    if not records.attempt(-1, prepare):
+    Where it is not clear which built-in names are the program's, all is run once for each reading.
+    """
+    whose = job["names"] or [()] * len(job["steps"])
+    own: set[str] = set()
+    if any(whose) and not records.attempt(-1, lambda: own.update(_own(peer))):
         return
-    for index, (kind, text) in enumerate(job["steps"]):
-        action = _evaluate if kind == "eval" else _execute
-        failed.clear()
-        done = records.attempt(index, lambda text=text, do=action: _sound(do(text, scope), failed))  # type: ignore[misc]
-        if not done and job["stop_early"]:
+    plays = [readings(names, own) for names in whose]
+    rounds = max(map(len, plays), default=1)
+    book = records if rounds == 1 else _Book()
+    for turn in range(rounds):
+        _Round(job, book, peer, own, [play[turn % len(play)] for play in plays]).run()
+    if isinstance(book, _Book):
+        book.write(records)
+
+
+def _own(peer: int) -> set[str]:
+    """Ask the program which built-in names it has defined; none is, if it failed."""
+    try:
+        _send(peer, [None, None, None])
+        kind, value, _ = _receive(peer)
+    except Exception as error:
+        raise CallFailed(f"{type(error).__name__}: {error}") from None
+    if kind != "value":
+        raise CallFailed(str(value[1]))
+    return {name for name in value if isinstance(name, str) and hasattr(builtins, name)}
+
+
+class _Book(Records):
+    """Keeps the results of several rounds: a step has a value only if all agree."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[str, Any]] = {}
+
+    def add(self, index: int, kind: str, payload: Any) -> None:
+        old = self._kept.setdefault(index, (kind, payload))
+        if old[0] == "error" or old == (kind, payload):
             return
+        unclear = ["Unsupported", f"Unsupported: {_UNCLEAR}"]
+        self._kept[index] = ("error", payload if kind == "error" else unclear)
+
+    def write(self, records: Records) -> None:
+        for index, (kind, payload) in sorted(self._kept.items()):
+            records.add(index, kind, payload)
+
+
+class _Round:
+    """The tests from first to last, by one reading of each."""
+
+    def __init__(
+        self, job: dict[str, Any], records: Records, peer: int, own: set[str],
+        plays: list[set[str]],
+    ) -> None:  # fmt: skip
+        self._job, self._records, self._plays = job, records, plays
+        self._failed: list[CallFailed] = []
+        self._scope: dict[str, Any] = {"__name__": "tests"}
+        self._stubs = {_bound(n): _stub(n, peer, self._failed) for n in job["stubs"]}
+        self._own = {n: _stub(n, peer, self._failed) for n in own if any(n in p for p in plays)}
+
+    def run(self) -> None:
+        if not self._records.attempt(-1, self._prepare):
+            return
+        index = -self._job["first"]
+        for (kind, text), own in zip(self._job["steps"], self._plays, strict=True):
+            action = _evaluate if kind == "eval" else _execute
+            self._choose(own)
+            done = self._records.attempt(max(index, -1), lambda t=text, do=action: self._do(do, t))  # type: ignore[misc]
+            if not done and (index < 0 or self._job["stop_early"]):
+                return
+            index += 1
+
+    def _prepare(self) -> None:
+        self._scope.update(self._stubs)
+        exec(compile(self._job["setup"], "tests.py", "exec"), self._scope)
+        self._scope.update(self._stubs)  # the setup may hold the prompt, which defines it too
+
+    def _choose(self, own: set[str]) -> None:
+        for name, stub in self._own.items():
+            if name in own:
+                self._scope[name] = stub
+            elif self._scope.get(name) is stub:
+                del self._scope[name]
+
+    def _do(self, action: Callable[..., Any], text: str) -> Any:
+        self._failed.clear()
+        return _sound(action(text, self._scope), self._failed)
+
+
+def _bound(name: str) -> str:
+    """Return what the tests call a stub: an entry that is ``max`` is not their ``max``."""
+    return name if name.isidentifier() and not hasattr(builtins, name) else "candidate"
 
 
 def _sound(value: Any, failed: list[CallFailed]) -> Any:
@@ -242,7 +369,7 @@ def _stub(name: str, peer: int, failed: list[CallFailed]) -> Callable[..., Any]:
             raise
 
     def call(*arguments: Any, **keywords: Any) -> Any:
-        sent = encode(list(arguments))
+        sent = _each(arguments)
         try:
             _send(peer, [name, sent, encode(keywords)])
             kind, value, after = _receive(peer)
