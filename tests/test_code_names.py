@@ -16,7 +16,7 @@ from mint_envs.code.cases import Names
 from mint_envs.code.names import BUILTINS, names_of
 from mint_envs.code.plan import make_plan
 from mint_envs.code.rows import read_row
-from mint_envs.code.sandbox.inside.runner import readings
+from mint_envs.code.sandbox.inside.names import readings
 from mint_envs.offline.audit import AuditOptions, audit
 from mint_envs.offline.audit_code import CodeSettings
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import re
 import symtable
 import sys
 from collections.abc import Iterable, Sequence
@@ -92,9 +93,9 @@ def uses_only(node: ast.AST, name: str) -> bool:
 
 def names_of(text: str, entry: str = "") -> Names:
     """Return the names of an expression, as the head of this file has them."""
-    tree = ast.parse(text)
-    if BUILTINS.isdisjoint(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)):
+    if BUILTINS.isdisjoint(re.findall(r"\w+", text)):
         return ()
+    tree = ast.parse(text)
     used = global_names(text).used
     python = (used & BUILTINS) - {entry}
     own = set() if entry or used - BUILTINS - modules_in(tree) else _meant([tree]) & python
@@ -136,6 +137,7 @@ class TestCode:
         own = {entry} if entry else _meant(statements) - whole.bound
         self._python = whole.used & BUILTINS & own
         self._others = frozenset() if entry else whole.free
+        self._kept: dict[frozenset[int], tuple[list[ast.stmt], Names]] = {}
         self._parts = [
             (node, global_names(node))
             for node in (statements if self._python else ())
@@ -156,8 +158,12 @@ class TestCode:
         own = used & self._python
         if not own or used & self._others:
             return ()
-        alone = len(found) == len(roots)
-        return _names((), _groups(_pieces(roots) if alone else [_one(found)], own))
+        if len(found) == len(roots):
+            return _names((), _groups(_pieces(roots), own))
+        key = frozenset(map(id, found))
+        if key not in self._kept:
+            self._kept[key] = found, _names((), [_meant(found) & own])
+        return self._kept[key][1]
 
     def _reached(
         self, roots: Sequence[ast.stmt], instead: ast.stmt | None
@@ -165,9 +171,11 @@ class TestCode:
         """Return all that a test uses, and the names in there."""
         found = list(roots)
         used = set().union(*(_all(global_names(node)) for node in roots))
-        left = [p for p in self._parts if p[0] is not instead and p[0] not in found]
+        known = {id(instead), *map(id, roots)}
+        left = [p for p in self._parts if id(p[0]) not in known]
         while new := [p for p in left if self._touches(p[1], used)]:
-            left = [p for p in left if p not in new]
+            known = {id(p) for p in new}
+            left = [p for p in left if id(p) not in known]
             found += [node for node, _ in new]
             used = used.union(*(_all(names) for _, names in new))
         return found, used

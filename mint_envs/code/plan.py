@@ -9,6 +9,7 @@ stub, and plain values between them.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -131,7 +132,7 @@ def _holds_bool(value: Any) -> bool:
 def _plain_call(node: ast.AST) -> bool:
     """``f(1)``, ``Solution().f(1)``, ``box.get(1)``: calls of names that are the program's."""
     root = root_of(node)
-    if root is None or root.id in modules_in(node):
+    if root is None or (root.id in sys.stdlib_module_names and root.id in modules_in(node)):
         return False
     return root.id not in BUILTINS or uses_only(node, root.id)
 
