@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..code.grade import Settings, grade_many
-from ..code.plan import Plan, make_plan
+from ..code.plan import make_plan
 from ..code.problems import CodeProblem
 from ..code.rows import read_row
 from ..core import Reward
@@ -126,7 +126,7 @@ def _contradictions(
     if plan is None:
         return
     every = Settings(partial_credit=True, max_tests_per_problem=len(pairs))
-    plan = Plan(plan.kind, plan.tests, problem.plan.preamble, plan.setup, plan.stubs)
+    plan = replace(plan, preamble=problem.plan.preamble)
     reward = grade_many([(_fenced(problem.reference), plan)], every, sandbox)[0]
     for (call, wanted), test in zip(pairs, reward.metadata["tests"], strict=True):
         if test["status"] == "wrong" and not _looks_alike(repr(wanted), test["actual"]):

@@ -144,13 +144,15 @@ def _jobs(case: _Case) -> list[Job]:
             Job(program, "main", stdin=t.stdin, language=settings.language, limits=limits)
             for t in plan.tests
         ]
+    parts = (*plan.first, *plan.tests)
+    names = tuple(test.names for test in parts) if any(test.names for test in parts) else ()
     if plan.kind == "values":
         calls = tuple(test.text for test in plan.tests)
-        return [Job(program, "values", calls, stop_early=early, limits=limits)]
-    steps = tuple(("exec" if t.how == "runs" else "eval", t.text) for t in plan.tests)
+        return [Job(program, "values", calls, stop_early=early, limits=limits, names=names)]
+    steps = tuple(("exec" if t.how == "runs" else "eval", t.text) for t in parts)
     return [
         Job(program, "split", setup=plan.setup, stubs=plan.stubs, steps=steps, stop_early=early,
-            limits=limits)
+            limits=limits, first=len(plan.first), names=names)
     ]  # fmt: skip
 
 

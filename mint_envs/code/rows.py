@@ -11,7 +11,7 @@ from typing import Any
 
 from ..datasets import Row, field, load_rows
 from ..errors import DatasetError, SettingError
-from .plan import make_plan
+from .plan import make_plan, pair_plan
 from .problems import CodeProblem
 
 _TEXT = ("question", "q", "prompt", "content", "text", "description", "question_content", "problem")
@@ -93,7 +93,7 @@ def _apps(row: Row, source: str, number: int) -> CodeProblem:
         (f"{call}({', '.join(map(repr, arguments))})", _unwrapped(wanted))
         for arguments, wanted in zip(inputs, outputs, strict=True)
     ]
-    return CodeProblem(text, make_plan(pairs), reference, name=name)
+    return CodeProblem(text, pair_plan(pairs, name), reference, name=name)
 
 
 def _unwrapped(wanted: Any) -> Any:

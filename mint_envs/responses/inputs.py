@@ -53,7 +53,8 @@ def _call(node: ast.AST, plan: Plan, entry: str) -> Call | None:
         return None
     name = ast.unparse(node.func)
     if plan.kind == "split":
-        if name not in (*plan.stubs, "candidate"):
+        own = {n for test in plan.tests for group in test.names[1:] for n in group}
+        if name not in (*plan.stubs, *own, "candidate"):
             return None
         name = entry or plan.stubs[0] if name == "candidate" else name
     try:

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import IO, Any
 
 from .pool import Pool
@@ -37,11 +37,19 @@ def write_frame(stream: IO[bytes], message: Any) -> None:
     stream.flush()
 
 
+def job_to(job: Job) -> dict[str, Any]:
+    """Return it as JSON can hold it, without what most jobs do not have."""
+    told = asdict(job)
+    return told if job.names else {k: v for k, v in told.items() if k not in ("first", "names")}
+
+
 def job_from(data: Mapping[str, Any]) -> Job:
     values = {**data, "limits": Limits(**data["limits"])}
     for key in ("calls", "stubs"):
         values[key] = tuple(values[key])
     values["steps"] = tuple((kind, text) for kind, text in values["steps"])
+    whose = values.get("names", ())
+    values["names"] = tuple(tuple(tuple(group) for group in names) for names in whose)
     return Job(**values)
 
 

@@ -18,13 +18,12 @@ import threading
 import weakref
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ..errors import SandboxUnavailable
 from .blame import settle
-from .bridge import outcome_from, read_frame, write_frame
+from .bridge import job_to, outcome_from, read_frame, write_frame
 from .port import Job, Outcome, cpu_count
 
 IMAGE = "python:3.11-slim"
@@ -105,7 +104,7 @@ class Container:
                 number = next(self._numbers)
                 self._waiting[number] = future
                 assert process.stdin is not None
-                write_frame(process.stdin, {"id": number, "job": asdict(job)})
+                write_frame(process.stdin, {"id": number, "job": job_to(job)})
             futures.append(future)
         return [future.result() for future in futures]
 

@@ -37,7 +37,8 @@ class Job:
     ``kind`` is ``"values"``: run it, then send the values of the expressions ``calls``;
     ``"main"``: run it as a script with ``stdin``; ``"split"``: run ``setup`` and then ``steps``
     (pairs of ``"eval"`` or ``"exec"`` and text) in a process of their own, where the names in
-    ``stubs`` call the program in another.
+    ``stubs`` call the program in another. The first ``first`` of them are no tests. ``names``, if
+    not empty, says for each call or step which built-in names may be the program's.
     """
 
     program: str
@@ -47,9 +48,16 @@ class Job:
     setup: str = ""
     stubs: tuple[str, ...] = ()
     steps: tuple[tuple[str, str], ...] = ()
+    first: int = 0
+    names: tuple[tuple[tuple[str, ...], ...], ...] = ()
     stop_early: bool = False
     language: str = "python"
     limits: Limits = Limits()
+
+    def payload(self) -> dict[str, Any]:
+        """Return what the program's process is told."""
+        told = {"program": self.program, "calls": self.calls, "stop_early": self.stop_early}
+        return {**told, "names": self.names} if self.names and self.kind == "values" else told
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ class Remote:
         self._begin()
         self._sources = {
             name: (_INSIDE / f"{name}.py").read_text(encoding="utf-8")
-            for name in ("wire", "runner")
+            for name in ("wire", "names", "records", "split", "runner")
         }
         try:
             probe = {"code": _PROBE, "language": "python", "run_timeout": 10}
@@ -134,13 +134,12 @@ class Remote:
 
         What a program prints comes back through a pipe that stalls beyond some 100 KiB.
         """
-        payload = {"program": job.program, "calls": job.calls, "stop_early": job.stop_early}
         return _SCRIPT.format(
             sources=self._sources,
             mode=job.kind,
             files=(_RECORDS, _PRINTED),
             most=job.limits.output + 1,
-            job=json.dumps(payload),
+            job=json.dumps(job.payload()),
         )
 
     def _post(self, body: dict[str, Any], timeout_s: float) -> Mapping[str, Any]:

@@ -301,11 +301,11 @@ def _json(value: Any) -> bytes:
 
 
 def _payload(job: Job) -> bytes:
-    return _json({"program": job.program, "calls": job.calls, "stop_early": job.stop_early})
+    return _json(job.payload())
 
 
 def _tests_payload(job: Job) -> bytes:
-    keys = ("setup", "stubs", "steps", "stop_early")
+    keys = ("setup", "stubs", "steps", "first", "names", "stop_early")
     return _json({key: getattr(job, key) for key in keys})
 
 

@@ -1,0 +1,73 @@
+"""Tests made ready: values to compare outside, pieces of test code, stdin and stdout."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from .names import Names
+from .values import EXACT, Tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class ValueTest:
+    """A step and what its value must be.
+
+    ``how`` is ``"equal"`` (to ``expected``), ``"true"`` or ``"false"`` (its truth value), or
+    ``"runs"`` (a piece of test code must come to its end). ``names`` are the built-in names in it
+    (see ``names.py``).
+    """
+
+    text: str
+    expected: Any = True
+    how: Literal["equal", "true", "false", "runs"] = "equal"
+    tolerance: Tolerance = EXACT
+    names: Names = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IoTest:
+    """What goes in on stdin, what must come out on stdout, and how that is compared."""
+
+    stdin: str
+    stdout: str
+    compare: str = "tokens"
+    tolerance: Tolerance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Tests made ready.
+
+    Args:
+        kind: ``"values"``, ``"split"`` or ``"main"`` (stdin and stdout).
+        tests: ``ValueTest`` or ``IoTest``.
+        preamble: what goes before the program (the imports and helpers of its prompt).
+        setup: what the tests of a split check need first.
+        stubs: names by which they call the program.
+        first: steps that come before the tests, and are none.
+    """
+
+    kind: Literal["values", "split", "main"]
+    tests: tuple[Any, ...]
+    preamble: str = ""
+    setup: str = ""
+    stubs: tuple[str, ...] = ()
+    first: tuple[ValueTest, ...] = ()
+
+    def some(self, count: int) -> Plan:
+        """Return the plan with at most ``count`` tests, of as many expected values as there are.
+
+        The first tests of a data set often expect one and the same, which a constant would pass.
+        """
+        if len(self.tests) <= count:
+            return self
+        seen: Counter[str] = Counter()
+        rounds = []
+        for index, test in enumerate(self.tests):
+            key = test.stdout if isinstance(test, IoTest) else f"{test.how} {test.expected!r}"
+            rounds.append((seen[key], index))
+            seen[key] += 1
+        chosen = sorted(index for _, index in sorted(rounds)[:count])
+        return replace(self, tests=tuple(self.tests[index] for index in chosen))
