@@ -1,6 +1,6 @@
 # Two commands do everything, each from a fresh clone:
 #   make train    install, then train mint/Math-v0 on a small model on this machine
-#   make test     install, then run the tests
+#   make test     install, then run the tests; JOBS=4 in so many processes, JOBS=auto as cores
 # And while one works on it:
 #   make quick    3,000 tests and more, in less than a minute of CPU
 #   make fuzz MINUTES=30    the fuzzers, and the property tests with many examples
@@ -10,6 +10,8 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet
 # The tests are pinned to this release; a newer one works too: make train TORCH=torch
 TORCH  ?= torch==2.13.0
+# Tests of programs use every core by themselves, so that 0 (no further processes) is the default.
+JOBS   ?= 0
 SOURCE := pyproject.toml $(shell find mint_envs trainers -name '*.py')
 
 .PHONY: train test quick fuzz lint docs bench clean
@@ -18,7 +20,7 @@ train: $(VENV)/installed-train
 	$(BIN)/mint-grpo mint/Math-v0
 
 test: $(VENV)/installed-test
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(JOBS)
 
 # The schema tests of the server are not among them, and their plugin takes seconds to load.
 quick: $(VENV)/installed-test

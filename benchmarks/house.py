@@ -23,6 +23,7 @@ import ast
 import asyncio
 import contextlib
 import functools
+import importlib.util
 import io
 import itertools
 import json
@@ -265,7 +266,7 @@ def traced(action: Action) -> list[Call]:
 def tracing() -> Iterator[list[Call]]:
     """Note (file, function) of every call of ours in this thread."""
     found: list[Call] = []
-    places = tuple(f"{HERE / package}{os.sep}" for package in PACKAGES)
+    places = _places()
 
     def note(frame: FrameType, event: str, argument: object) -> None:
         if event == "call" and frame.f_code.co_filename.startswith(places):
@@ -277,6 +278,13 @@ def tracing() -> Iterator[list[Call]]:
         yield found
     finally:
         sys.setprofile(before)
+
+
+@functools.cache
+def _places() -> tuple[str, ...]:
+    """Return the folders of our packages as they are imported: installed ones, or this tree's."""
+    specs = [importlib.util.find_spec(package) for package in PACKAGES]
+    return tuple(f"{Path(spec.origin).parent}{os.sep}" for spec in specs if spec and spec.origin)
 
 
 def walk(name: str, action: Action, before: Action = lambda: None) -> Walk:
