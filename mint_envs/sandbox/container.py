@@ -85,8 +85,15 @@ class Container:
         try:
             return self._send(process, jobs)
         except OSError:
-            with contextlib.closing(self._alone()) as own:
-                return [settle(own._try, own._try, job) for job in jobs]
+            return self._run_apart(jobs)
+
+    def _run_apart(self, jobs: Sequence[Job]) -> list[Outcome]:
+        try:
+            alone = self._alone()
+        except SandboxUnavailable as error:
+            return [Outcome(failure=f"the container has failed: {error}") for _ in jobs]
+        with contextlib.closing(alone) as own:
+            return [settle(own._try, own._try, job) for job in jobs]
 
     def _try(self, job: Job) -> Outcome:
         try:
