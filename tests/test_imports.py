@@ -21,18 +21,20 @@ PACKAGE = Path(mint_envs.__file__).parent
 TRAINERS = PACKAGE.parent / "trainers"
 
 FAMILIES = ("math", "code", "tooluse", "chat")
-CORE = {"core", "errors"}
+CORE = {"core", "errors", "process_local", "children"}
 #: What a room may import of the others: the core for families, families for what builds on them.
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "core": {"errors"},
+    "process_local": set(),
+    "children": set(),
     "atomic": set(),
     "hub": set(),
     "datasets": {*CORE, "hub"},
     "spaces": set(),
     "tokenizers": {*CORE, "hub"},
     "tokens": {*CORE, "tokenizers"},
-    "sandbox": {"errors", "sandbox"},
+    "sandbox": {"errors", "process_local", "sandbox"},
     # Inside a function: the sandbox of a worker process gets one worker.
     "executors": {*CORE, "executors", "sandbox"},
     "env": {*CORE, "spaces", "tokens", "executors"},
