@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,14 @@ def kill(pool: Any, number: int = 0) -> None:
     with contextlib.suppress(ProcessLookupError):
         if pids:
             os.kill(pids[number % len(pids)], 9)
+
+
+def hang_with_offspring(task: Any, item: Any) -> None:
+    """Say who this is and whom it has started, and never come back."""
+    left = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+    os.write(1, f"{os.getpid()} {left.pid}\n".encode())
+    while True:
+        pass
 
 
 class Odd(Task[int]):

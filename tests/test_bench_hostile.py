@@ -114,11 +114,11 @@ def test_a_function_that_ends_is_not_called_slow(sums: str) -> None:
 def test_memory_is_bounded_without_being_told() -> None:
     """Half of what is free, here less so that the test is short."""
     with Worker(Target(f"{REWARDS}:allocates", rows=SUMS), timeout_s=60.0) as worker:
-        assert worker._process is not None
+        assert worker._child is not None
         size = 1 << 30
-        soft, _ = resource.prlimit(worker._process.pid, resource.RLIMIT_DATA)
+        soft, _ = resource.prlimit(worker._child.pid, resource.RLIMIT_DATA)
         assert 0 < soft < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        resource.prlimit(worker._process.pid, resource.RLIMIT_DATA, (size, size))
+        resource.prlimit(worker._child.pid, resource.RLIMIT_DATA, (size, size))
         (verdict,) = worker.score([(0, ("19",))])
     assert (verdict.status, verdict.note[:11]) == ("error", "MemoryError")
 

@@ -23,11 +23,13 @@ PACKAGE = Path(mint_envs.__file__).parent
 TRAINERS = PACKAGE.parent / "trainers"
 
 FAMILIES = ("math", "code", "tooluse", "chat")
-CORE = {"core", "errors"}
+CORE = {"core", "errors", "process_local", "children"}
 #: What a room may import of the others: the core for families, families for what builds on them.
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "core": {"errors"},
+    "process_local": set(),
+    "children": set(),
     "atomic": set(),
     "family": {"errors"},
     "forms": set(),
@@ -36,7 +38,7 @@ ROOMS: dict[str, set[str]] = {
     "spaces": set(),
     "tokenizers": {*CORE, "hub"},
     "tokens": {*CORE, "tokenizers"},
-    "sandbox": {"errors", "sandbox"},
+    "sandbox": {"errors", "process_local", "sandbox"},
     # Inside a function: the sandbox of a worker process gets one worker.
     "executors": {*CORE, "executors", "sandbox", "family"},
     "env": {*CORE, "spaces", "tokens", "executors"},

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,19 +64,62 @@ def test_a_worker_that_dies_is_replaced(worker: object, tmp_path: Path) -> None:
 def test_a_worker_that_cannot_start_is_not_started_again(worker: object, tmp_path: Path) -> None:
     (tmp_path / "stand_in.py").write_text("raise SystemExit(1)\n")
     assert grade("10", SUM).metadata["verdict"] == "unknown"
-    assert fallback._current == []
+    child = fallback._worker.get()._child
+    assert child is not None
+    assert child.over
     assert fallback.equal("11", r"\sum_{k=1}^{4} k") is False
-    assert fallback._current == []
+    assert fallback._worker.get()._child is child
 
 
-def test_a_forked_process_starts_a_worker_of_its_own(worker: object, tmp_path: Path) -> None:
+FORK = """
+import os
+from mint_envs.math import fallback, grade
+fallback._MODULE, fallback.installed = "stand_in", lambda: True
+def asked(gold):
+    score = grade(gold, r"\\boxed{\\sum_{k=1}^{4} k}").score
+    return score, fallback._worker.get()._child.pid
+score, parents = asked("10")
+if not (child := os.fork()):
+    own = asked("12")
+    assert own[0] == score == 1 and own[1] != parents
+else:
+    assert os.waitpid(child, 0)[1] == 0
+    assert asked("13") == (1, parents)
+    print(parents)
+"""
+
+
+def test_a_forked_process_starts_a_worker_of_its_own(tmp_path: Path) -> None:
+    """And leaves in the ordinary way, which closes its own and not its parent's."""
     stand_in(tmp_path, "'equal'")
-    assert grade("10", SUM).score == 1
-    inherited = fallback._current[0]
-    inherited.owner = -1  # as it looks from a child
-    assert grade("12", SUM).score == 1
-    assert fallback._current[0] is not inherited
-    assert inherited._process.wait(10) == 0  # left alone: it ends with its input
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], env={**os.environ, "PYTHONPATH": path},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not Path(f"/proc/{int(done.stdout)}").exists()
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_answer_that_was_not_waited_for_is_not_the_next_ones(
+    worker: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stand_in(tmp_path, "[time.sleep(1), 'equal'][1] if '12' in line else 'open'")
+    worker.setattr(fallback, "_DEADLINE_S", 20)
+    assert grade("10", SUM).metadata["verdict"] == "unknown"
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            grade("12", SUM)
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    time.sleep(1)
+    assert grade("11", SUM).metadata["verdict"] == "unknown"
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,12 @@ without a line of its own; it must only be picklable, as any task of plain setti
 
 from __future__ import annotations
 
-import atexit
-import os
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 from ..core import Reward, Task
 from ..errors import SettingError, did_you_mean, require
+from ..process_local import ProcessLocal
 from .port import Executor, Local, Lost, measured, run
 from .turns import Answer, Turn, play, score
 
@@ -72,10 +70,6 @@ def play_turns(
     return [measured(one) for one in run(where, play, task, turns)]
 
 
-_shared: dict[str, Executor] = {}
-_lock = threading.RLock()
-
-
 def executor_of(executor: str | Executor | None) -> Executor:
     """Return the executor that a setting names; one of each name is kept for the process.
 
@@ -85,11 +79,7 @@ def executor_of(executor: str | Executor | None) -> Executor:
     if not (executor is None or isinstance(executor, str)):
         require(hasattr(executor, "submit"), f"executor={executor!r} is no Executor, and no name")
         return executor
-    name = executor or "local"
-    with _lock:
-        if name not in _shared:
-            _shared[name] = make_executor(name)
-        return _shared[name]
+    return _shared.get(executor or "local")
 
 
 def make_executor(name: str, deadline_s: float | None = None) -> Executor:
@@ -119,23 +109,9 @@ def make_executor(name: str, deadline_s: float | None = None) -> Executor:
     )
 
 
-def _forget_shared() -> None:
-    """In a copy of the process made by fork: what is kept belongs to the process that was copied.
-
-    The copy has none of its threads, and the lock may be held by one of them.
-    """
-    global _lock
-    _shared.clear()
-    _lock = threading.RLock()
+_shared: ProcessLocal[Executor] = ProcessLocal(make_executor, lambda executor: executor.close())
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_shared)
-
-
-@atexit.register
 def close_shared() -> None:
-    """Close the executors that are kept."""
-    with _lock:
-        while _shared:
-            _shared.popitem()[1].close()
+    """Close the executors that are kept; they are closed at exit too."""
+    _shared.close()

@@ -19,6 +19,7 @@ from collections import OrderedDict
 from concurrent.futures import Future
 from typing import Any
 
+from ..children import kill_group, kill_on_hangup
 from ..core import Task
 from ..errors import SettingError, require
 from ..family import BUILT_IN
@@ -188,15 +189,22 @@ class Processes:
 
 
 class _Worker:
-    """A process and the pipe to it."""
+    """A process and the pipe to it.
+
+    It is no ``children.Child``, since no program is started: ``multiprocessing`` forks it, from a
+    process that has imported what it needs. The end is the same: it goes with its group, and with
+    this process.
+    """
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_PRELOAD)
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
+        watched, self._lifeline = context.Pipe(duplex=False)  # closed with this process
+        self._process = context.Process(target=_work, args=(theirs, watched), daemon=True)
         self._process.start()
         theirs.close()
+        watched.close()
         self.pid = self._process.pid or 0
         self.ready = False
 
@@ -234,7 +242,9 @@ class _Worker:
             raise _Gone(_said(error)) from None
 
     def stop(self) -> None:
-        self._process.kill()
+        self._lifeline.close()
+        if self._process.is_alive():
+            kill_group(self.pid)
         self._process.join(5)
         with contextlib.suppress(OSError):
             self._pipe.close()
@@ -252,8 +262,12 @@ class _Late(Exception):
     """A worker did not answer in time."""
 
 
-def _work(pipe: Any) -> None:
+def _work(pipe: Any, lifeline: Any) -> None:
     """What a worker does until its pipe is closed."""
+    os.setsid()
+    kill_on_hangup(lifeline.fileno(), -os.getpid())
+    if lifeline.poll():  # it was too late for that
+        return
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who asked
     from ..sandbox.port import limit_workers
 

@@ -39,7 +39,8 @@ def play(task: Task[Any], turns: list[Turn]) -> list[Answer]:
 
 
 #: Episodes under way in this process, by name and a hash of the responses so far: an environment
-#: that was copied goes on in two ways under one name.
+#: that was copied goes on in two ways under one name. So does a forked process, which is why these
+#: are not begun anew in it.
 _running: OrderedDict[tuple[str, int], Episode] = OrderedDict()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 from ..core import Message, Prompt, Reward, Task
 from ..env import TokenEnv
 from ..errors import SettingError, Unmeasured, require
+from ..process_local import ProcessLocal
 from ..registration import find_spec, make
 from ..tokens import Codec
 
@@ -270,8 +272,15 @@ def codec(tokenizer: Any) -> Codec:
     return Codec(tokenizer)
 
 
-_tasks: dict[tuple[int, str], tuple[Any, Task[Any]]] = {}
-_lock = threading.Lock()
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """An environment: the same as another if its spec is, and what is written of its settings."""
+
+    number: int  # the id of the spec, which is kept: so it is no other's
+    written: str
+    spec: Any = field(compare=False)
+    env: str = field(compare=False)
+    settings: Mapping[str, Any] = field(compare=False)
 
 
 def _text_task(env: str | Task[Any], settings: Mapping[str, Any]) -> TextTask:
@@ -285,11 +294,7 @@ def _shared_task(env: str, settings: Mapping[str, Any]) -> Task[Any]:
     except TypeError:  # an object, say a judge: not to be told from another
         return _make_task(env, settings)
     spec = find_spec(env)
-    with _lock:
-        key = (id(spec), written)
-        if key not in _tasks:  # the spec is kept, so that its id is no other's
-            _tasks[key] = (spec, _make_task(env, settings))
-        return _tasks[key][1]
+    return _tasks.get(_Asked(id(spec), written, spec, env, settings))
 
 
 def _make_task(env: str, settings: Mapping[str, Any]) -> Task[Any]:
@@ -297,6 +302,11 @@ def _make_task(env: str, settings: Mapping[str, Any]) -> Task[Any]:
     if not isinstance(made, TokenEnv):
         raise SettingError(f"{env!r} is a {type(made).__name__}, not an environment of mint_envs")
     return made.task
+
+
+_tasks: ProcessLocal[Task[Any]] = ProcessLocal(
+    lambda asked: _make_task(asked.env, asked.settings), inherited=True
+)
 
 
 def lazily(

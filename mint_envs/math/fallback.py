@@ -12,17 +12,16 @@ thread, and after a fork.
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import importlib.util
 import json
 import os
 import re
-import select
-import subprocess
 import sys
 import threading
 from functools import cache, lru_cache
+
+from ..children import ChildGone, ChildLate, LineChild
+from ..process_local import ProcessLocal
 
 _DEADLINE_S = 10.0  # wall clock: only a backstop, for a call that the worker cannot interrupt
 _START_S = 60.0
@@ -60,86 +59,60 @@ def _may_ask(text: str) -> bool:
 
 @lru_cache(4096)
 def _asked(wanted: str, given: str) -> bool:
-    with _lock:
-        return _worker().ask(wanted, given)
+    return _worker.get().ask(wanted, given)
 
 
 class _Worker:
-    """A running ``sympy_worker``."""
+    """A ``sympy_worker`` that is started when it is first asked, and again when it is lost."""
 
     def __init__(self) -> None:
-        self.owner = os.getpid()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", _MODULE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        self._ready = False
+        self._lock = threading.Lock()
+        self._child: LineChild | None = None
+        self._ready = self._stopped = False
 
     def ask(self, wanted: str, given: str) -> bool:
-        try:
-            if not self._ready:
-                self._ready = self._line(_START_S) == b"ready\n"
-            assert self._process.stdin is not None
-            self._process.stdin.write(json.dumps([wanted, given]).encode() + b"\n")
-            self._process.stdin.flush()
-            return self._line(_DEADLINE_S) == b"equal\n"
-        except (OSError, TimeoutError):
-            self.stop()
-            _current.clear()
-            if self._ready:  # else it cannot be started here, and the next would not be either
-                _current.append(_Worker())
-            else:
-                _unusable.append(True)
-            return False
+        """Return whether it proves the two equal."""
+        with self._lock:
+            if _unusable or self._stopped:  # another thread has seen to that
+                return False
+            try:
+                question = json.dumps([wanted, given]).encode() + b"\n"
+                return self._running().ask(question, _DEADLINE_S) == b"equal"
+            except (OSError, ChildGone, ChildLate):
+                self._replace()
+                return False
 
-    def _line(self, timeout_s: float) -> bytes:
-        """One line of the worker; each is short enough to come in one piece."""
-        assert self._process.stdout is not None
-        if not select.select([self._process.stdout], [], [], timeout_s)[0]:
-            raise TimeoutError
-        line = self._process.stdout.readline()
-        if not line:
-            raise OSError("the worker has ended")
-        return line
+    def _running(self) -> LineChild:
+        if self._child is None or self._child.over:
+            self._start()
+        assert self._child is not None
+        if not self._ready:
+            self._ready = self._child.line(_START_S) == b"ready"
+        return self._child
+
+    def _start(self) -> None:
+        self._ready = False
+        self._child = LineChild([sys.executable, "-m", _MODULE])
+
+    def _replace(self) -> None:
+        """Let another be made ready, unless the first could not: then the next could not either."""
+        if self._child is not None:
+            self._child.end()
+        if not self._ready:
+            _unusable.append(True)
+        elif not self._stopped:
+            self._start()
 
     def stop(self) -> None:
-        if self.owner == os.getpid():
-            self._process.kill()
-            self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError):  # what was written to a worker that has ended
-                if stream is not None:
-                    stream.close()
+        self._stopped = True
+        if self._child is not None:
+            self._child.end()
 
 
-_lock = threading.Lock()
-_current: list[_Worker] = []
+_worker = ProcessLocal(_Worker, _Worker.stop)
 _unusable: list[bool] = []  # not empty once a worker has failed to start
-
-
-def _worker() -> _Worker:
-    """This process's worker; a process that was forked starts one of its own."""
-    if _current and _current[0].owner != os.getpid():
-        _current.pop().stop()
-    if not _current:
-        _current.append(_Worker())
-    return _current[0]
 
 
 def close() -> None:
     """Stop the worker; the next question starts another."""
-    while _current:
-        _current.pop().stop()
-
-
-def _after_fork() -> None:
-    """A lock that another thread held at the fork would never be released in the child."""
-    global _lock
-    _lock = threading.Lock()
-
-
-atexit.register(close)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    _worker.close()

@@ -11,17 +11,16 @@ off, and how.
 
 from __future__ import annotations
 
-import atexit
 import functools
 import os
 import sys
-import threading
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import SandboxUnavailable, SettingError, did_you_mean
+from ..process_local import ProcessLocal
 from .cache import Cache
 from .port import Backend, Job, Limits, Outcome
 from .toolchains import ALIASES, TOOLCHAINS
@@ -219,8 +218,14 @@ def _remote(**options: Any) -> Backend:
     return Remote(**options)
 
 
-_shared: dict[str, Sandbox] = {}
-_lock = threading.RLock()
+def _made(name: str) -> Sandbox:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # ``shared`` says it, every time
+        return Sandbox(name)
+
+
+#: A forked child goes on with them: each backend starts processes of its own there.
+_shared = ProcessLocal(_made, Sandbox.close, inherited=True)
 
 
 def shared(sandbox: str | Sandbox | None) -> Sandbox:
@@ -231,29 +236,6 @@ def shared(sandbox: str | Sandbox | None) -> Sandbox:
     """
     if isinstance(sandbox, Sandbox):
         return sandbox
-    name = sandbox or "auto"
-    with _lock:
-        if name == "unsafe":
-            warnings.warn(_UNSAFE, RuntimeWarning, stacklevel=3)
-        if name not in _shared:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # said just above
-                _shared[name] = Sandbox(name)
-        return _shared[name]
-
-
-def _unlock() -> None:
-    """In a forked child: the thread that held the lock, if one did, is not here."""
-    global _lock
-    _lock = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_unlock)
-
-
-@atexit.register
-def close_shared() -> None:
-    """End the sandboxes that ``shared`` keeps."""
-    with _lock:
-        while _shared:
-            _shared.popitem()[1].close()
+    if sandbox == "unsafe":
+        warnings.warn(_UNSAFE, RuntimeWarning, stacklevel=2)
+    return _shared.get(sandbox or "auto")

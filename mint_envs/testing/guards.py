@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import random
-import subprocess
 import sys
 import tempfile
 import threading
@@ -17,6 +16,8 @@ from typing import Any
 
 import numpy as np
 from gymnasium.vector.utils import CloudpickleWrapper
+
+from ..children import Child
 
 _CHILD_SECONDS = 300
 
@@ -80,22 +81,22 @@ def in_child(job: Callable[..., Any], *arguments: Any) -> Any:
 
     Raises:
         RuntimeError: the process failed; the message is the last line that it wrote.
+        ChildLate: it has not ended within five minutes.
     """
     with tempfile.TemporaryDirectory() as folder:
-        given, answer = Path(folder, "given"), Path(folder, "answer")
+        given, answer, said = (Path(folder, name) for name in ("given", "answer", "said"))
         # The wrapper takes classes along that only a script or a notebook knows.
         work = pickle.dumps(CloudpickleWrapper(partial(job, *arguments)))
         given.write_bytes(pickle.dumps(sys.path) + work)
-        done = subprocess.run(
-            [sys.executable, "-c", _CHILD, str(given), str(answer)],
-            env={**os.environ, "PYTHONHASHSEED": "20011"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_CHILD_SECONDS,
-            check=False,
-        )
-        if done.returncode:
-            lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+        command = [sys.executable, "-c", _CHILD, str(given), str(answer)]
+        with said.open("wb") as stderr:  # a pipe could be held open by what it leaves behind
+            child = Child(command, stderr=stderr, env={**os.environ, "PYTHONHASHSEED": "20011"})
+        try:
+            child.wait(_CHILD_SECONDS)
+        finally:
+            code = child.end()
+        if code:
+            lines = said.read_text(errors="replace").strip().splitlines() or ["no message"]
             raise RuntimeError(lines[-1])
         return pickle.loads(answer.read_bytes())
 

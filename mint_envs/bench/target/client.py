@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ...children import ChildGone, ChildLate, LineChild
 from ...errors import MintEnvsError, SettingError
 from ...responses.items import Item
 from .targets import Target
@@ -24,7 +21,8 @@ Turns = tuple[str, ...]
 Pair = tuple[int, Turns]
 
 _START_S = 300.0  # importing a user's module may load a model
-_POLL_S = 0.2
+_GRACE_S = 0.5  # a closed pipe ends it, with its sandbox
+_ENDING_S = 5.0
 _MOST_LOST = 20  # responses that hang or end the process, before it is given up
 _MOST_LOST_S = 300.0  # by the clock, that such responses took
 _SLOW_S = 1.0  # an error that takes longer counts with them: memory that runs out, say
@@ -88,8 +86,7 @@ class Worker:
             "path": [str(Path.cwd()), *sys.path],
         }
         self.timeout_s, self._hash_seed = timeout_s, hash_seed
-        self._process: subprocess.Popen[bytes] | None = None
-        self._buffer = b""
+        self._child: LineChild | None = None
         self.starts = 0
         self.lost, self.lost_s = 0, 0.0
         self._died = False
@@ -104,24 +101,8 @@ class Worker:
         self._kill()
 
     def _start(self) -> None:
-        from_parent, to_child = os.pipe()
-        from_child, to_parent = os.pipe()
-        self._process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "mint_envs.bench.target.worker",
-                str(from_parent),
-                str(to_parent),
-            ],
-            pass_fds=(from_parent, to_parent),
-            stdin=subprocess.DEVNULL,
-            env=_environment(self._hash_seed),
-            start_new_session=True,
-        )
-        os.close(from_parent)
-        os.close(to_parent)
-        self._to, self._from, self._buffer = to_child, from_child, b""
+        command = [sys.executable, "-m", "mint_envs.bench.target.worker"]
+        self._child = LineChild(command, own_pipes=True, env=_environment(self._hash_seed))
         self.starts += 1
         name = self._setup["target"]["name"]
         try:
@@ -138,31 +119,25 @@ class Worker:
 
     def _count_threads(self) -> int:
         """Return the number of threads of the process; 0 where it cannot be known."""
-        assert self._process is not None
+        assert self._child is not None
         try:
-            return len(os.listdir(f"/proc/{self._process.pid}/task"))
+            return len(os.listdir(f"/proc/{self._child.pid}/task"))
         except OSError:
             return 0  # not Linux
 
     def _kill(self) -> None:
-        if self._process is None:
-            return
-        os.close(self._to)
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.5)  # a closed pipe ends it, with its sandbox
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        os.close(self._from)
-        self._process = None
+        if self._child is not None:
+            self._child.end(_GRACE_S)
+            self._child = None
 
     def _send(self, value: Any) -> None:
-        data = memoryview(json.dumps(value).encode() + b"\n")
+        assert self._child is not None
         try:
-            while data:
-                data = data[os.write(self._to, data) :]
-        except BrokenPipeError:
+            self._child.send(json.dumps(value).encode() + b"\n", _START_S)
+        except ChildGone:
             raise WorkerDied(self._ending()) from None
+        except ChildLate as error:
+            raise WorkerDied(str(error)) from None
 
     def _receive(self, timeout_s: float) -> Any:
         """Return the next reply.
@@ -170,46 +145,27 @@ class Worker:
         Raises:
             WorkerDied: there is none.
         """
-        deadline, spent = time.monotonic() + CLOCK * timeout_s, self._cpu_s()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._from, selectors.EVENT_READ)
-            while b"\n" not in self._buffer:
-                if not selector.select(_POLL_S):
-                    if self._process is None or self._process.poll() is not None:
-                        raise WorkerDied(self._ending())
-                    if self._cpu_s() - spent > timeout_s or time.monotonic() > deadline:
-                        raise WorkerDied(f"no answer within {timeout_s:g} s")
-                    continue
-                data = os.read(self._from, 1 << 16)
-                if not data:
-                    raise WorkerDied(self._ending())
-                self._buffer += data
-        line, _, self._buffer = self._buffer.partition(b"\n")
+        assert self._child is not None
         try:
-            return json.loads(line)
+            return json.loads(self._child.line(CLOCK * timeout_s, timeout_s))
+        except ChildGone:
+            raise WorkerDied(self._ending()) from None
+        except ChildLate as error:
+            raise WorkerDied(str(error)) from None
         except ValueError:
             raise WorkerDied("it wrote into the channel of the benchmark") from None
 
-    def _cpu_s(self) -> float:
-        """Return the CPU time of the child itself: waiting for a busy machine is not hanging."""
-        assert self._process is not None
-        try:
-            text = Path(f"/proc/{self._process.pid}/stat").read_text()
-        except OSError:
-            return 0.0  # not Linux: by the clock alone
-        user, system = text.rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
     def _ending(self) -> str:
-        assert self._process is not None
+        assert self._child is not None
         try:
-            return f"its process ended with code {self._process.wait(5)}"
-        except subprocess.TimeoutExpired:
+            self._child.wait(_ENDING_S)
+        except ChildLate:
             return "it closed the channel of the benchmark"
+        return f"its process ended with code {self._child.end()}"
 
     def ask(self, do: str, replies: int = 1, timeout_s: float = 0.0, **request: Any) -> list[Any]:
         """Return the replies to a request; a fresh process serves the next one after a failure."""
-        if self._process is None:
+        if self._child is None:
             self._start()
         try:
             self._send({"do": do, **request})
@@ -239,11 +195,11 @@ class Worker:
         """
         done, many = 0, 64
         apart = (apart or self._died) and self._function
-        if apart and self._process is not None and self._count_threads() != self._threads:
+        if apart and self._child is not None and self._count_threads() != self._threads:
             self._kill()  # what is copied has no pool yet: its threads would be missing in a copy
         while done < len(pairs):
             self._give_up()
-            if self._process is None:
+            if self._child is None:
                 self._start()
             chunk = pairs[done : done + many]
             start = time.monotonic()

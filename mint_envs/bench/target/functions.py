@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from ...core import Prompt
 from ...datasets import Row, look_up
 from ...errors import SettingError
+from ...process_local import ProcessLocal
 
 Call = Callable[[Row, Prompt, str], Any]
 
@@ -93,7 +93,13 @@ def _without_default(parameters: Mapping[str, inspect.Parameter]) -> set[str]:
     return {n for n, p in parameters.items() if p.default is p.empty and p.kind not in starred}
 
 
-_loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a copy of one has no threads
+def _running_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    return loop
+
+
+_loop = ProcessLocal(_running_loop)
 
 
 def _finish(value: Any) -> Any:
@@ -103,11 +109,7 @@ def _finish(value: Any) -> Any:
     """
     if not inspect.isawaitable(value):
         return value
-    loop = _loops.get(os.getpid())
-    if loop is None:
-        loop = _loops[os.getpid()] = asyncio.new_event_loop()
-        threading.Thread(target=loop.run_forever, daemon=True).start()
-    found, error = asyncio.run_coroutine_threadsafe(_awaited(value), loop).result()
+    found, error = asyncio.run_coroutine_threadsafe(_awaited(value), _loop.get()).result()
     if error is not None:
         raise error
     return found

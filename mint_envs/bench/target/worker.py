@@ -124,6 +124,9 @@ def in_fork(call: Callable[[], Any], seconds: float) -> Any:
     What the call changes, or that it ends or hangs its process, is lost with the copy, and so are
     the processes that it leaves behind.
 
+    It is a copy, where a ``children.Child`` is a new program, and the call may meddle with all that
+    this imports: so it shares nothing with that.
+
     Raises:
         NoAnswer: the copy ended or hung.
     """
@@ -340,11 +343,11 @@ def main(requests: TextIO, replies: TextIO) -> None:
 def _end_with_parent(source: int, target: int) -> None:
     """See to it that a function that hangs does not outlive a benchmark that was killed.
 
-    A process of its own watches the pipe of the requests: a thread could not, since what hangs may
-    hold the interpreter.
+    On Linux the kernel does (``children.Child``). Elsewhere a process of its own watches the pipe
+    of the requests: a thread could not, since what hangs may hold the interpreter.
     """
     worker = os.getpid()
-    if os.fork():
+    if sys.platform == "linux" or os.fork():
         return
     os.close(target)  # or the parent would not see the worker's end
     watch = poll()

@@ -24,10 +24,10 @@ import httpx
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 
 from ...errors import SettingError
-from .loop import Loop
+from ...process_local import ProcessLocal
+from .loop import LOOP
 from .port import Answer
 from .question import Question
-from .shared import shared
 
 log = logging.getLogger("mint_envs.judge")
 
@@ -71,6 +71,10 @@ class _KeyFilter(logging.Filter):
 def _hide_key(variable: str) -> None:
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_KeyFilter(variable))
+
+
+_hidden = ProcessLocal(_hide_key, inherited=True)
+_trusted = ProcessLocal(httpx.create_ssl_context)  # slow to make
 
 
 class _Passing(Exception):
@@ -125,7 +129,7 @@ class HTTPJudge:
         self._random = random.Random()  # for pauses; the global one is the user's
         self._warned = False
         read_key(endpoint.key_env)
-        shared(_hide_key, endpoint.key_env)
+        _hidden.get(endpoint.key_env)
 
     @property
     def name(self) -> str:
@@ -135,7 +139,7 @@ class HTTPJudge:
     def ask(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
         """Yield (position, answer) as they come; each question is asked until it has a verdict."""
         arrived: queue.SimpleQueue[tuple[int, Answer] | None] = queue.SimpleQueue()
-        work = shared(Loop).start(self._all(questions, arrived))
+        work = LOOP.get().start(self._all(questions, arrived))
         work.add_done_callback(lambda _: arrived.put(None))
         try:
             while (item := arrived.get()) is not None:
@@ -146,7 +150,7 @@ class HTTPJudge:
     async def _all(self, questions: Sequence[Question], arrived: Any) -> None:
         secure = self.endpoint.url.startswith("https:")
         client = httpx.AsyncClient(
-            verify=shared(httpx.create_ssl_context) if secure else False,
+            verify=_trusted.get() if secure else False,
             timeout=None,  # one limit for the whole request stands in _once
             follow_redirects=False,
             limits=httpx.Limits(max_connections=self.endpoint.concurrency),
@@ -236,13 +240,16 @@ class HTTPJudge:
         raise _Lasting(reason)
 
 
+_judges = ProcessLocal(HTTPJudge)
+
+
 def http_judge(endpoint: Endpoint) -> HTTPJudge:
     """Return the judge of ``endpoint``, the same for every thread of this process.
 
     Raises:
         SettingError: what the environment holds is no key.
     """
-    return shared(HTTPJudge, endpoint)
+    return _judges.get(endpoint)
 
 
 def read_key(variable: str) -> str:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from ...process_local import ProcessLocal
+
 Result = TypeVar("Result")
 
 
 class Loop:
-    """An event loop that runs until the process ends."""
+    """An event loop that runs until it is stopped."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="mint-envs-judge", daemon=True)
         self._thread.start()
-        atexit.register(self._stop)
 
     def start(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         """Run ``work`` on the loop; may be called from any other thread."""
@@ -33,8 +33,10 @@ class Loop:
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
 
-    def _stop(self) -> None:
-        # In a forked child there is no such thread, and nothing to stop.
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(timeout=5)
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=5)
+
+
+#: The loop of this process.
+LOOP = ProcessLocal(Loop, Loop.stop)

@@ -13,10 +13,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...errors import SettingError, require
+from ...process_local import ProcessLocal
 from .cache import Verdicts
 from .panel import Panel
 from .port import Judge
-from .shared import shared
 
 RUBRIC = (
     "The answer does what the request asks, follows every instruction in it, is true, and is clear "
@@ -126,12 +126,12 @@ class JudgeSettings:
         """Return the memory: on disk; none for a judge that is an object, unless asked for."""
         live = isinstance(self.judge, str)
         if self.cache == "off" or (self.cache is None and not live):
-            return shared(_unkept, "" if live else id(self.judge))
+            return _unkept.get("" if live else id(self.judge))
         if self.cache is not None:
-            return shared(Verdicts, Path(self.cache).expanduser().absolute())
+            return _kept.get(Path(self.cache).expanduser().absolute())
         from platformdirs import user_cache_path
 
-        return shared(Verdicts, user_cache_path("mint-envs") / "judge")
+        return _kept.get(user_cache_path("mint-envs") / "judge")
 
     def _check_url(self, url: str) -> None:
         missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
@@ -172,5 +172,6 @@ class JudgeSettings:
         return text
 
 
-def _unkept(owner: int | str) -> Verdicts:
-    return Verdicts(None)
+#: By folder; and, where nothing is kept on disk, by judge.
+_kept = ProcessLocal(Verdicts)
+_unkept: ProcessLocal[Verdicts] = ProcessLocal(lambda owner: Verdicts(None))

@@ -136,7 +136,11 @@ def _own_name(name: str) -> str:
 
 
 class _Server:
-    """A connection, open in a thread of its own: the client is asynchronous, a step is not."""
+    """A connection, open in a thread of its own: the client is asynchronous, a step is not.
+
+    A server that is a command is started, and ended with its group, by the client's package: it
+    takes no process that somebody else has started, such as a ``children.Child``.
+    """
 
     def __init__(self, where: str) -> None:
         connect = _connection(where)
