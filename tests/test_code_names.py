@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from mint_envs.audit.audit import AuditOptions, audit
 from mint_envs.audit.audit_code import CodeSettings
-
 from mint_envs.code import grade
 from mint_envs.code.cases import Names
 from mint_envs.code.names import BUILTINS, names_of
