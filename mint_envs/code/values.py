@@ -137,13 +137,13 @@ def _tags(want: Any) -> tuple[str, ...]:
 
 
 def _key(wire: Any) -> Any:
-    """Return a simple hashable value of a wire form; raises ``_NoNumber`` for other things."""
+    """Return a simple hashable value of a wire form; raises ``_NoNumber`` or what Python raises."""
     if wire is None or isinstance(wire, str):
         return wire
     if isinstance(wire, list) and len(wire) == 2 and isinstance(wire[1], list) and wire[0] == "t":
         return tuple(_key(item) for item in wire[1])
     if isinstance(wire, list) and len(wire) == 2 and wire[0] == "b":
-        return bytes.fromhex(wire[1]) if isinstance(wire[1], str) else None
+        return bytes.fromhex(wire[1])
     return number(wire)
 
 
