@@ -186,7 +186,7 @@ class Task(ABC, Generic[Problem]):
     def problem_id(self, problem: Problem) -> str:
         """Return a stable name of the problem. The default is a digest of its prompt."""
         text = json.dumps(self.prompt(problem), sort_keys=True, default=str)
-        return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     @property
     def size(self) -> int | None:
