@@ -34,7 +34,7 @@ def test_scores_in_range(score: Any) -> None:
 def test_scores_out_of_range_are_named(score: Any) -> None:
     with pytest.raises(RewardError, match=r"^score=.* is not a number in \[0, 1\]"):
         Reward(score)
-    with pytest.raises(RewardError, match="^tests="):
+    with pytest.raises(RewardError, match=r"^tests="):
         Reward(0.5, parts={"tests": score})
 
 
