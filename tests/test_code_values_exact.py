@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import dataclasses
 import decimal
 import fractions
@@ -180,10 +181,13 @@ def test_a_tolerance_stops_short_of_keys_and_of_infinity() -> None:
         assert not same(sent(1.0), far, Tolerance(1.0, 1.0))
     assert same(sent(math.inf), math.inf, Tolerance(1.0))
     assert not same(sent("1"), 1, Tolerance(1.0))
+    assert not same(sent(2**53 + 1), 2**53)  # alike as floats
+    assert not same(sent(fractions.Fraction(1, 3)), 1 / 3)
     assert not same(sent(10**400), 1, Tolerance(1.0, 1.0))
     assert not same(sent("a"), "b", Tolerance(9.0, 9.0))
     with pytest.raises(dataclasses.FrozenInstanceError):
         EXACT.absolute = 1.0  # type: ignore[misc]
+    assert not hasattr(EXACT, "__dict__")
     assert Tolerance() == EXACT == Tolerance(0.0, 0.0)
 
 
@@ -239,7 +243,7 @@ def test_depth_has_an_edge() -> None:
     for _ in range(99):
         deep = {"k": deep}
     assert plain(deep, "x") == deep
-    for too_deep in (nested(101), {"k": deep, "j": nested(101)}, nested(100, {}), nested(100, ())):
+    for too_deep in (nested(101), {"k": deep, "j": nested(101)}, nested(100, {}), {"k": deep}):
         with pytest.raises(SettingError, match="x: the expected value is a"):
             plain(too_deep, "x")
     claim: Any = 1
@@ -257,6 +261,14 @@ def test_depth_has_an_edge() -> None:
     assert same(found, sets)
     assert same(said, tables)
     assert not same(["d", [[1, said]]], {1: tables})
+
+
+def test_a_key_of_any_depth_is_answered() -> None:
+    deep: Any = 1
+    for _ in range(900):
+        deep = ["t", [deep]]
+    assert not same(["s", [deep]], {1})
+    assert not same(["d", [[deep, 1]]], {1: 1})
 
 
 def test_digits_have_an_edge() -> None:
@@ -293,7 +305,16 @@ class Words(list[str]):
 
 @pytest.mark.parametrize(
     "value",
-    [Point(), [Point()], {"a": (Point(),)}, {Point()}, Words("a"), np.dtype("i4"), range(3)],
+    [
+        Point(),
+        [Point()],
+        {"a": (Point(),)},
+        {Point()},
+        Words("a"),
+        np.iinfo("i4"),
+        array.array("i", [1]),
+        range(3),
+    ],
 )
 def test_what_is_no_plain_data_is_refused_by_name(value: Any) -> None:
     with pytest.raises(SettingError, match=r"^test 7: the expected value is a (\w+), not plain"):
