@@ -195,7 +195,7 @@ def show(wire: Any, room: int = 80) -> str:
             return "..."
         pieces: list[str] = []
         for item in wire[1]:
-            pieces.append(show(item, max(room, 1) // 2))
+            pieces.append(show(item, room // 2))
             room -= len(pieces[-1]) + 2
             if room <= 0:
                 pieces.append("...")
