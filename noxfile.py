@@ -30,6 +30,32 @@ def skyrl(session: nox.Session) -> None:
     session.run("pytest", "tests/skyrl/peer.py", "-p", "no:cacheprovider", *session.posargs)
 
 
+@nox.session
+def base(session: nox.Session) -> None:
+    """Install without any extra: at most 110 MB of files, and every command of the base runs."""
+    session.install("-q", ".")
+    (packages,) = Path(session.virtualenv.location).absolute().glob("lib/python*/site-packages")
+    ours = [path for path in packages.rglob("*") if _is_ours(path.relative_to(packages))]
+    total = sum(path.stat().st_size for path in ours if path.is_file()) / 1e6
+    session.log(f"{total:.1f} MB of files, of 110")
+    if total > 110:
+        session.error("the base has become heavy")
+    run = str(Path(session.create_tmp()) / "run")
+    grpo = ("--backend=bandit", "--steps=2", "--save-every=1", f"--run-dir={run}")
+    session.run("python", "-P", "-c", "import mint_envs")
+    session.run("mint-envs", "list")
+    session.run("mint-envs", "check", "mint/Math-v0")
+    session.run("mint-envs", "bench", "mint/Math-v0", "--only=fast", f"--html={run}.html")
+    session.run("mint-grpo", "mint/Math-v0", *grpo)
+    session.run("mint-envs", "show", run, f"--html={run}.html")
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file in site-packages came with the package: not bytecode, nor the installer."""
+    installers = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils-precedence")
+    return path.suffix != ".pyc" and not path.parts[0].startswith(installers)
+
+
 def live(session: nox.Session, name: str, *requirements: str, alone: tuple[str, ...] = ()) -> None:
     """Install a library and run its live test.
 

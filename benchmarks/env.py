@@ -1,7 +1,8 @@
 """What an environment costs beside its reward: ``python -m benchmarks.env``.
 
-One episode is ``reset`` and ``step`` through ``gym.make``. Its cost here is what is left when the
-bare ``task.score`` of the same text is taken away: spaces, tokens, info, Gymnasium's wrappers.
+One episode is ``reset`` and ``step`` through ``gym.make``. Its cost here is what is left when what
+the task does is taken away: drawing a problem (``sample`` and ``prompt``), and the bare ``score``
+of the same text for it. Left are spaces, tokens, info, Gymnasium's wrappers.
 Rows are measured in turn, round after round, so that a busy moment hits them all; the table gives
 medians, and the cost is the median of the differences within a round.
 """
@@ -27,7 +28,7 @@ ID = "mint/Math-v0"
 LENGTHS = (16, 64, 256, 1024, 4096, 16384)
 SPACE_LENGTHS = LENGTHS[:-1]  # the stock space takes 40 ms at the longest
 NUM_ENVS = 64
-BUDGET_US = 60.0
+BUDGET_US = 20.0
 
 Case = Callable[[], Any]
 
@@ -71,25 +72,38 @@ def _episodes(rounds: int) -> tuple[float, float]:
     mint_envs.register("benchmarks/Free-v0", FreeTask)
     env, free = gym.make(ID), gym.make("benchmarks/Free-v0")
     task: Any = env.unwrapped.task  # type: ignore[attr-defined]
-    problem, cases = task.problem(0), dict[str, Case]()
+    rng, cases = np.random.default_rng(0), dict[str, Case]()
+    cases["draw"] = lambda: _draw(task, rng)
     for length in LENGTHS:
         action = _response(length)
         text = bytes(action[:-1].tolist()).decode()
         cases[f"episode {length}"] = _episode(env, action)
-        cases[f"score {length}"] = partial(task.score, problem, text)
+        cases[f"bare {length}"] = partial(_bare, task, rng, text)
         cases[f"free {length}"] = _episode(free, action)
     times = measure(cases, rounds)
     us = medians(times)
     print("one episode (reset + step) through gym.make, microseconds")
-    print(f"{'tokens':>8} {ID:>14} {'its score':>10} {'cost':>8} {'a task without a score':>24}")
+    print(f"{'tokens':>8} {ID:>14} {'drawn':>8} {'scored':>8} {'cost':>8} {'an empty task':>15}")
     costs = {}
     for n in LENGTHS:
-        pairs = zip(times[f"episode {n}"], times[f"score {n}"], strict=True)
-        costs[n] = statistics.median(episode - score for episode, score in pairs)
-        episode, score, nothing = (us[f"{kind} {n}"] for kind in ("episode", "score", "free"))
-        print(f"{n:>8} {episode:>14.1f} {score:>10.1f} {costs[n]:>8.1f} {nothing:>24.1f}")
+        pairs = zip(times[f"episode {n}"], times[f"bare {n}"], strict=True)
+        costs[n] = statistics.median(episode - bare for episode, bare in pairs)
+        episode, bare, nothing = (us[f"{kind} {n}"] for kind in ("episode", "bare", "free"))
+        parts = f"{us['draw']:>8.1f} {bare - us['draw']:>8.1f} {costs[n]:>8.1f}"
+        print(f"{n:>8} {episode:>14.1f} {parts} {nothing:>15.1f}")
     a, b, c = (us[f"free {n}"] for n in LENGTHS[-3:])
     return costs[256], (c - b) / (b - a) / 4
+
+
+def _draw(task: Any, rng: np.random.Generator) -> Any:
+    problem = task.sample(rng)
+    task.prompt(problem)
+    return problem
+
+
+def _bare(task: Any, rng: np.random.Generator, text: str) -> None:
+    """Do what the task does in an episode. The problem is a new one: its answer is read anew."""
+    task.score(_draw(task, rng), text)
 
 
 def _vectors(rounds: int) -> None:
@@ -151,15 +165,15 @@ def _imports() -> None:
 
 
 def measure(cases: dict[str, Case], rounds: int) -> dict[str, list[float]]:
-    """Return the microseconds of each case in each round; they take turns."""
+    """Return the microseconds of CPU of each case in each round; they take turns."""
     repeats = {name: _repeats(case) for name, case in cases.items()}
     times: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(rounds):
         for name, case in cases.items():
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in range(repeats[name]):
                 case()
-            times[name].append((time.perf_counter() - start) / repeats[name] * 1e6)
+            times[name].append((time.process_time() - start) / repeats[name] * 1e6)
     return times
 
 

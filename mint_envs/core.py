@@ -185,8 +185,8 @@ class Task(ABC, Generic[Problem]):
 
     def problem_id(self, problem: Problem) -> str:
         """Return a stable name of the problem. The default is a digest of its prompt."""
-        text = json.dumps(self.prompt(problem), sort_keys=True, default=str)
-        return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
+        text = _JSON.encode(self.prompt(problem))
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     @property
     def size(self) -> int | None:
@@ -197,6 +197,9 @@ class Task(ABC, Generic[Problem]):
     def single_turn(self) -> bool:
         """True if every episode is one response (``start`` is not overridden)."""
         return type(self).start is Task.start
+
+
+_JSON = json.JSONEncoder(sort_keys=True, default=str)
 
 
 class _SingleTurn(Episode):

@@ -13,10 +13,9 @@ nothing is ever decoded and encoded again.
 from __future__ import annotations
 
 import copy
-import dataclasses
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -31,8 +30,7 @@ from .tokens import Codec
 StepResult = tuple[Tokens, float, bool, bool, dict[str, Any]]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Act:
+class _Act(NamedTuple):
     """One response on its way to a verdict."""
 
     text: str

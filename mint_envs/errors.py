@@ -10,6 +10,8 @@
     |-- SandboxUnavailable             no sandbox of the wanted kind works on this machine
     `-- Unmeasured                     a reward is None where only an error can say so (interop)
 
+    GraderFault (RuntimeWarning)       a grader crashed on a response, which then scored 0
+
 Gymnasium's own ``ResetNeeded`` is raised for a step before ``reset`` or after the end of an
 episode, since that is the error its users already catch.
 """
@@ -65,6 +67,10 @@ class SandboxUnavailable(MintEnvsError):
 
 class Unmeasured(MintEnvsError):
     """A reward could not be measured, and the library that asked knows no other way to hear it."""
+
+
+class GraderFault(RuntimeWarning):
+    """A grader crashed on a response. It scored 0, since a run must go on; please report it."""
 
 
 def require(condition: bool, message: str) -> None:

@@ -28,7 +28,8 @@ class Family:
             are shown and scored: a client of ``mint-envs serve`` may choose them. None is a path,
             a name on the hub, an address, a sandbox or a regular expression, and none is costly.
         presets: by name (``"documents"``, ``"local"``), defaults of the trainer that differ from
-            its own: ``{"local": {"steps": 40, "env_settings": {...}}}``.
+            its own: ``{"local": {"steps": 40, "env_settings": {...}}}``. Ours were run on three
+            seeds (Math, Chat), two (ToolUse) or one (Code): docs/training.md.
         grader: ``"module:Class"`` of the form that POST /v1/grade/FOLDER takes; "" means none.
         says_reward: the trainer says the mean reward on a line of its own, as the documents do.
 

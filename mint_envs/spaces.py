@@ -75,6 +75,11 @@ class TokenSequence(spaces.Space[Tokens]):
             return f"has dtype {tokens.dtype}, not integers"
         if len(tokens) > self.max_length:
             return f"has {len(tokens)} tokens, more than max_length={self.max_length}"
+        return self._outside(tokens)
+
+    def _outside(self, tokens: npt.NDArray[Any]) -> str:
+        if tokens.dtype == np.int64 and np.maximum.reduce(tokens.view(np.uint64)) < self.vocab_size:
+            return ""  # one pass: without its sign, what is below 0 is very large
         low, high = tokens.min(), tokens.max()
         if low < 0 or high >= self.vocab_size:
             return f"holds token {low if low < 0 else high}, outside [0, {self.vocab_size})"

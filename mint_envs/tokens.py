@@ -264,7 +264,8 @@ class Codec:
         ids: list[int] = []
         for text, trusted in pieces:
             if text:
-                text = text.encode("utf-8", "replace").decode()  # lone surrogates have no bytes
+                if not text.isascii():
+                    text = text.encode("utf-8", "replace").decode()  # lone surrogates: no bytes
                 plain = trusted or not self._has_special(text)
                 ids += self._encode_text(text) if plain else self._encode_split(text)
         return ids

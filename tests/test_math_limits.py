@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 from test_math_properties import MOST_CPU_S, cpu_seconds
 
-from mint_envs.math import grade
+from mint_envs.errors import ContractError, GraderFault
+from mint_envs.math import MathTask, grade
+from mint_envs.testing import check_task
 
 pytestmark = pytest.mark.quick
 
@@ -85,3 +89,21 @@ def test_large_sets_are_compared_within_the_limits() -> None:
     gold, same = ", ".join(items), ", ".join(reversed(items))
     assert grade(gold, rf"\boxed{{{same}}}").score == 1
     assert grade(gold, rf"\boxed{{{same}+1}}").score == 0
+
+
+def _crash(*arguments: object) -> None:
+    raise KeyError("a fault of ours")
+
+
+def test_a_crash_of_the_grader_scores_0_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(grade.__globals__, "find", _crash)
+    digest = hashlib.blake2b("it is \ud800 4".encode(errors="replace"), digest_size=8).hexdigest()
+    with pytest.warns(GraderFault, match=rf"KeyError\('a fault of ours'\) on response {digest}"):
+        reward = grade("4", "it is \ud800 4")
+    assert (reward.score, reward.metadata["verdict"]) == (0.0, "unknown")
+
+
+def test_the_kit_finds_a_crash_of_the_grader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(grade.__globals__, "find", _crash)
+    with pytest.raises(ContractError, match="grading crashed"):
+        check_task(MathTask(), problems=1, max_examples=5, other_process=False)

@@ -92,6 +92,8 @@ def shell(line: str) -> str:
         ("na\u00efve", "letters, digits"),
         ("True", "letters, digits"),
         ("none", "letters, digits"),
+        ("word count", "letters, digits"),
+        ("2words", "letters, digits"),
         ("a" * 300, "up to 100 letters"),
         ("conftest", "means something else"),
         ("Reward", "means something else"),
@@ -123,6 +125,37 @@ def test_names_and_folders(here: Path) -> None:
     assert 'register("my/WordCount-v0", WordCount)' in text
     Path("file").write_text("")
     assert "cannot write in file" in run("new", "other", "--dir", "file/x").output
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "cls"),
+    [
+        ("HTTPServer", "http_server", "HTTPServer"),
+        ("GSM8KPlus", "gsm8k_plus", "GSM8KPlus"),
+        ("XMLHttp2", "xml_http2", "XMLHttp2"),
+        ("MyV2Env", "my_v2_env", "MyV2Env"),
+        ("MATH500Hard", "math500_hard", "MATH500Hard"),
+        ("Top5Words", "top5_words", "Top5Words"),
+        ("gsm8k", "gsm8k", "Gsm8k"),
+        ("CodeX", "code_x", "CodeX"),
+        ("word--count_", "word_count", "WordCount"),
+        ("http_server", "http_server", "HttpServer"),
+    ],
+)
+def test_words_of_a_name(here: Path, name: str, module: str, cls: str) -> None:
+    assert run("new", name).exit_code == 0
+    assert f'register("my/{cls}-v0", {cls})' in Path(f"{module}.py").read_text()
+    assert Path(f"test_{module}.py").exists()
+
+
+@pytest.mark.parametrize("link", ["word_count.py", "test_word_count.py"])
+def test_a_link_that_leads_nowhere_is_left_alone(here: Path, link: str) -> None:
+    Path(link).symlink_to("gone.py")
+    done = run("new", "word_count")
+    assert done.exit_code == 2
+    assert f"{link} exists already" in done.output
+    assert [p.name for p in here.iterdir()] == [link]
+    assert Path(link).is_symlink()
 
 
 # -- where ids are found --------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import keyword
+import os
 import re
 from pathlib import Path
 
@@ -81,6 +82,10 @@ def test_other_settings():
     check_env("{module}:{id}", solve=solve, count=5, problems=2)
 '''
 
+#: Where a word begins: at a capital that goes on small (HTTP|Server, GSM8K|Plus, My|V2|Env) or
+#: that comes after a small letter (word|Count), and at what stands between words.
+_BETWEEN = re.compile(r"(?<=[A-Z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])|[_-]+")
+
 #: Names that mean something else: pytest's own file, and a class that the new file calls.
 _MEANT = ("conftest", "reward")
 
@@ -130,10 +135,10 @@ def _names(name: str) -> tuple[str, str]:
     Raises:
         SettingError: the name makes no module, or is taken by one.
     """
-    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name.removesuffix(".py"))
+    words = [word for word in _BETWEEN.split(name.removesuffix(".py")) if word]
     plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{,99}(\.py)?", name)
     module = "_".join(word.lower() for word in words)
-    cls = "".join(word.capitalize() for word in words)
+    cls = "".join(word[0].upper() + word[1:] for word in words)
     if not plain or keyword.iskeyword(module) or keyword.iskeyword(cls):
         raise SettingError(
             f"name={name[:120]!r}: use up to 100 letters, digits and _, e.g. word_count"
@@ -154,7 +159,7 @@ def _write(folder: Path, files: dict[Path, str]) -> None:
     written: list[Path] = []
     try:
         for path in files:
-            if path.exists():
+            if os.path.lexists(path):  # a link that leads nowhere is somebody's too
                 raise SettingError(f"{path} exists already: choose another name, or remove it")
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():

@@ -7,12 +7,14 @@ with ``pip install 'mint-envs[math]'``, the same for *sympy*, in a process of it
 
 from __future__ import annotations
 
+import hashlib
 import re
+import warnings
 from dataclasses import replace
 from functools import lru_cache
 
 from ..core import Reward
-from ..errors import SettingError
+from ..errors import GraderFault, SettingError
 from . import fallback
 from .answer.compare import Comparer
 from .answer.limits import MAX_ANSWER, Unreadable
@@ -56,6 +58,9 @@ def grade(
         ``unknown``: it could not be decided, and scores 0), ``extracted``, ``found`` (where the
         answer was), ``tier`` (what decided) and ``reason`` (why it is not equal).
 
+    Warns:
+        GraderFault: the grader crashed, which is a fault of ours; the verdict is ``unknown``.
+
     Raises:
         SettingError: ``format_credit`` out of range, or ``gold`` is no text.
     """
@@ -72,7 +77,19 @@ def grade(
             found = replace(found, reason="not worked out")
         return _graded(gold, found, format_credit, set_credit, sympy)
     except Exception as error:  # a fault of ours must not stop a training run
+        _tell(gold, response, error)
         return _reward(0.0, "unknown", "", "none", "none", f"internal: {error!r}")
+
+
+def _tell(gold: str, response: str, error: Exception) -> None:
+    """Warn of a crash, by a digest that finds the response in the records of a run."""
+    digest = hashlib.blake2b(response.encode(errors="replace"), digest_size=8).hexdigest()
+    warnings.warn(
+        f"grading crashed with {error!r} on response {digest} (blake2b of {len(response):,} "
+        f"characters; gold={gold[:80]!r}): it scored 0 as unknown. Please report it",
+        GraderFault,
+        stacklevel=3,
+    )
 
 
 def _whole_number(gold: str, answer: str) -> Reward:

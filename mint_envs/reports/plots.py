@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import re
 
+from .drawing import NEEDED, can_draw
 from .report import Plot
 
 _COLOUR = "#3b6ea5"
 
 
 def svg(plot: Plot) -> str:
-    """Return a plot as an ``<svg>`` element."""
+    """Return a plot as an ``<svg>`` element, or a note of what draws it."""
+    if not can_draw():
+        return f'<p class="note">{NEEDED}</p>'
     import matplotlib
     from matplotlib.figure import Figure
 

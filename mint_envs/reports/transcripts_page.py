@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..records.files import write_whole
+from .drawing import NEEDED, can_draw
 from .transcripts import Rollouts, Transcript
 from .transcripts_plots import draw_curve, draw_rewards
 
@@ -33,15 +34,20 @@ def write_page(path: Path, rollouts: Rollouts, shown: Sequence[Transcript], foun
 def page(rollouts: Rollouts, shown: Sequence[Transcript], found: int) -> str:
     """Return the page as text."""
     template = resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8")
-    plots = [draw_curve(rollouts), draw_rewards(rollouts.transcripts)]
     fields = {
         "TITLE": html.escape(rollouts.name),
         "COUNTS": html.escape(_counts(rollouts, len(shown), found)),
-        "PLOTS": "".join(filter(None, plots)),
+        "PLOTS": _plots(rollouts),
         "DATA": _data(shown),
     }
     # One pass, so that no text of a model brings in a field of its own.
     return re.sub("%(TITLE|COUNTS|PLOTS|DATA)%", lambda match: fields[match[1]], template)
+
+
+def _plots(rollouts: Rollouts) -> str:
+    if not can_draw():
+        return f'<p class="dim">{NEEDED}</p>'
+    return draw_curve(rollouts) + draw_rewards(rollouts.transcripts)
 
 
 def _counts(rollouts: Rollouts, shown: int, found: int) -> str:

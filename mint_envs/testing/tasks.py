@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..core import Reward, Task
+from ..errors import GraderFault
 from ..responses.arithmetic import arithmetic_answer, whole_answer
 from ..responses.texts import CONSTANTS, GARBAGE, HARMLESS, NONSENSE, ODD, search, texts
 from .constants import WORTH_SAYING, best_constant
@@ -83,6 +84,7 @@ class TaskCheck:
         problems = ProblemCheck(self.task, self.findings, self.seeds)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # SyntaxWarning and the like of a grader at work
+            warnings.simplefilter("error", GraderFault)  # but a crash is a finding
             if not problems.run():
                 return
             self.drawn, self.many = problems.drawn, problems.many

@@ -48,6 +48,8 @@ class Calendar(Toolkit):
                 topic, person = divmod(order.pop(), len(_PEOPLE))
                 at += 15 * int(rng.integers(0, 5))
                 minutes = 15 * int(rng.integers(2, 6))
+                if at + minutes > _CLOSES:  # a full day goes without its fourth
+                    continue
                 title = f"{_TOPICS[topic]} with {_PEOPLE[person]}"
                 start = f"{monday + timedelta(days=day)} {_clock(at)}"
                 events[_new_id(salt, events, title)] = {
