@@ -22,31 +22,45 @@ TRAINERS = PACKAGE.parent / "trainers"
 
 FAMILIES = ("math", "code", "tooluse", "chat")
 CORE = {"core", "errors"}
+GROUND = {*CORE, "problems"}
 #: What a room may import of the others: the core for families, families for what builds on them.
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "core": {"errors"},
+    "problems": CORE,
+    "loading": {"errors"},
     "atomic": set(),
     "hub": set(),
-    "datasets": {*CORE, "hub"},
+    "datasets": {*GROUND, "hub"},
     "spaces": set(),
     "tokenizers": {*CORE, "hub"},
     "tokens": {*CORE, "tokenizers"},
     "sandbox": {"errors", "sandbox"},
     # Inside a function: the sandbox of a worker process gets one worker.
-    "executors": {*CORE, "executors", "sandbox"},
-    "env": {*CORE, "spaces", "tokens", "executors"},
+    "executors": {*GROUND, "executors", "sandbox"},
+    "env": {*GROUND, "spaces", "tokens", "executors"},
     "vector": {*CORE, "spaces", "tokens", "env", "executors"},
-    "registration": {*CORE, "spaces", "tokens", "env", "vector", "interop.mint"},
-    "compose": {*CORE, "env", "registration", "compose", "__version__"},
+    "registration": {*CORE, "spaces", "tokens", "env", "vector", "interop.mint", "loading"},
+    "compose": {*GROUND, "env", "registration", "compose", "__version__"},
     "wrappers": {"compose", "registration"},
+    "responses": {*GROUND, "code", "responses"},
+    "records": {
+        *GROUND,
+        "atomic",
+        "datasets",
+        "registration",
+        "compose",
+        "wrappers",
+        "responses",
+        "records",
+    },
     **{family: {*CORE, "datasets", family} for family in FAMILIES},
 }
 ROOMS["code"].add("sandbox")
 ROOMS["tooluse"].add("sandbox")
 #: Rooms that stand on top, and may import all of mint_envs.
 TOP = {
-    "testing", "interop", "bench", "audit", "records", "reports", "responses", "serve", "client",
+    "testing", "interop", "bench", "audit", "reports", "serve", "client",
     "cli", "commands", "__init__", "__main__",
 }  # fmt: skip
 

@@ -28,7 +28,7 @@ from pydantic_core import PydanticCustomError, core_schema
 from ..core import Prompt, Reward
 from ..executors import Answer, Lost
 from ..executors.port import measured
-from .work import Ref
+from ..problems import ProblemRef
 
 _FIELDS = 32
 _VALUES = 300_000  # of one body, about: a batch of 256 programs with their tests has some thousands
@@ -111,8 +111,8 @@ class Problem(Form):
         return self
 
     @property
-    def ref(self) -> Ref:
-        return Ref("index", self.index) if self.seed is None else Ref("seed", self.seed)
+    def ref(self) -> ProblemRef:
+        return ProblemRef(index=self.index, seed=self.seed)
 
 
 class Scored(Problem):
@@ -151,11 +151,11 @@ class SessionForm(Form):
             raise PydanticCustomError("one_of", "give 'seed' or 'index', and not both")
         return self
 
-    def ref(self, drawn: int) -> Ref:
+    def ref(self, drawn: int) -> ProblemRef:
         """Return which problem is wanted: that of the seed ``drawn``, if none is named."""
-        if self.index is not None:
-            return Ref("index", self.index)
-        return Ref("seed", drawn if self.seed is None else self.seed)
+        if self.seed is None and self.index is None:
+            return ProblemRef(seed=drawn)
+        return ProblemRef(index=self.index, seed=self.seed)
 
 
 class TurnForm(Form):
