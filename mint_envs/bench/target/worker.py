@@ -40,6 +40,7 @@ _POLL_S = 0.02
 
 CLOCK = 6  # seconds by the clock for one of CPU time: a busy machine is not a hanging one
 
+_UNREAD = "its problems cannot be read"
 _BATCH = 64
 _FEW = 1000  # rows of a function that are all taken
 _PROGRAM = re.compile(r"^(def|class|import|from) ", re.MULTILINE)
@@ -49,11 +50,15 @@ class Session:
     """The target, loaded, and its problems."""
 
     def __init__(self, setup: dict[str, Any]) -> None:
-        self.task: Task[Any] = load(Target(**setup["target"]))
+        target = Target(**setup["target"])
+        self.task: Task[Any] = load(target)
         wanted = setup["wanted"]
         refs = None if wanted is None else [ProblemRef(**row) for row in wanted]
         self.refs = _refs(self.task, setup["problems"], refs)
-        self.problems = [ref.of(self.task) for ref in self.refs]
+        try:
+            self.problems = [ref.of(self.task) for ref in self.refs]
+        except Exception as error:  # of an adapter, which makes its prompts here
+            raise SettingError(f"{target.name}: {_UNREAD}: {named(error)}") from error
 
     def items(self) -> list[dict[str, Any]]:
         pairs = enumerate(zip(self.refs, self.problems, strict=True))
@@ -198,7 +203,7 @@ def _items(session: Session, request: dict[str, Any]) -> Iterator[Any]:
     try:
         described = _described(session, request["apart_s"])
     except BaseException as error:
-        yield {"failed": f"its problems cannot be read: {named(error)}"}
+        yield {"failed": f"{_UNREAD}: {named(error)}"}
         return
     yield {
         "items": described,
