@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from .core import Problem, Task
-from .errors import DatasetError, IndexOutOfRange, require
+from .errors import DatasetError, require
 from .hub import offline_if_unreachable
+from .problems import row_at
 
 Row = Mapping[str, Any]
 
@@ -88,9 +89,8 @@ class DatasetTask(Task[Problem]):
     def problem(self, index: int) -> Problem:
         if self.rows is None:
             return super().problem(index)
-        if index >= len(self.rows):
-            raise IndexOutOfRange(f"index={index}: the data set has {len(self.rows)} problems")
-        return self.rows[index]
+        found: Problem = row_at(self.rows, index)
+        return found
 
 
 def load_rows(source: str, split: str | None = None, *, cut_last_line: bool = False) -> list[Row]:

@@ -24,6 +24,7 @@ from gymnasium.error import ResetNeeded
 from .core import Episode, Prompt, Reward, Task
 from .errors import SettingError, did_you_mean
 from .executors import Answer, Executor, Local, Turn, executor_of, play_turns, score_batch
+from .problems import ProblemRef, respond
 from .spaces import Tokens, TokenSequence
 from .tokens import Codec
 
@@ -194,9 +195,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
 
     def _respond(self, act: _Act) -> Answer:
         assert self._episode is not None
-        if self._complete(act):
-            return self._episode.respond(act.text)
-        return self._episode.cut(act.text)
+        return respond(self._episode, act.text, not self._complete(act))
 
     def _turn(self, act: _Act) -> Turn:
         """The same for another process, which may have to play the episode anew."""
@@ -210,9 +209,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
             raise SettingError(f"reset option {name!r} is unknown. {did_you_mean(name, ['index'])}")
         if index is None:
             return self.task.sample(self.np_random)
-        if isinstance(index, bool) or not isinstance(index, int | np.integer) or index < 0:
-            raise SettingError(f"reset option index={index!r} must be a whole number from 0 up")
-        return self.task.problem(int(index))
+        return ProblemRef(index=index).of(self.task)
 
     def _info(
         self, response: str = "", finish_reason: str = "", reward: Reward | None = None

@@ -7,7 +7,6 @@ so the import stays light and worker processes find the same ids.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
 import numbers
@@ -17,7 +16,6 @@ import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -28,6 +26,7 @@ from .env import TokenEnv
 from .errors import SettingError, did_you_mean, require
 from .family import BUILT_IN, Family, record_of
 from .interop.mint import AdapterTask, RLAdapter
+from .loading import imported, locate
 from .vector import TokenVectorEnv
 
 _ENTRY_POINT = "mint_envs.registration:make_env"
@@ -183,45 +182,6 @@ def find_spec(id: str) -> Any:
     return gym.spec(locate(id).rpartition(":")[2])
 
 
-def locate(id: str) -> str:
-    """Import the module of ``"module:id"``, and return the id as ``gym.make`` takes it.
-
-    ``"echo:my/Echo-v0"`` looks for ``echo`` in the working folder too, which a command does not
-    do by itself; ``"path/to/echo.py:my/Echo-v0"`` names the file.
-
-    Raises:
-        SettingError: there is no such module or file, or the file's name is another module's.
-    """
-    module, colon, name = id.rpartition(":")
-    if not colon:
-        return id
-    file = Path(module)
-    if file.suffix != ".py":
-        _import(id, module, Path.cwd())
-        return id
-    if not file.is_file():
-        raise SettingError(f"{id}: there is no file {module} (looked from {Path.cwd()})")
-    found = getattr(_import(id, file.stem, file.resolve().parent), "__file__", None)
-    if found is None or Path(found).resolve() != file.resolve():
-        raise SettingError(f"{id}: the name {file.stem} is taken by {found}; rename {module}")
-    return f"{file.stem}:{name}"
-
-
-def _import(id: str, module: str, folder: Path) -> Any:
-    """Import ``module``, from ``folder`` if nowhere else: so no module is shadowed by a file."""
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
-    named = all(part.isidentifier() for part in module.split("."))
-    require(named, f"{id}: {module!r} is no name of a module; a file's name ends in .py")
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        where = (
-            f" in {folder}, nor installed" if error.name == module else f", which {module} needs"
-        )
-        raise SettingError(f"{id}: there is no module {error.name}{where}") from error
-
-
 def make_env(
     task: Any, tokenizer: Any = None, render_mode: str | None = None, **settings: Any
 ) -> TokenEnv:
@@ -262,10 +222,9 @@ def make_task(task: Any, settings: dict[str, Any]) -> Task[Any]:
 def _resolve(task: Any) -> Any:
     if not isinstance(task, str):
         return task
-    module, _, name = task.partition(":")
     try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+        return imported(task)
+    except SettingError as error:
         raise SettingError(f"task={task!r} cannot be imported: {error}") from error
 
 
@@ -277,11 +236,8 @@ def _importable(task: Any) -> Any:
     name = getattr(task, "__qualname__", "")
     if not name.isidentifier():
         return task
-    path = f"{task.__module__}:{name}"
-    try:
-        return path if _resolve(path) is task else task
-    except SettingError:
-        return task
+    found = getattr(sys.modules.get(task.__module__), name, None)
+    return f"{task.__module__}:{name}" if found is task else task
 
 
 # -- settings -----------------------------------------------------------------------------------

@@ -335,6 +335,11 @@ class NoPrompt(Sums):
     make_prompt = None
 
 
+class BadPrompt(Sums):
+    def make_prompt(self, sample: tuple[str, int], tokenizer: Any) -> list[int]:
+        return [1 // 0]
+
+
 class Hanging(Sums):
     def compute_reward(self, response: str, sample: tuple[str, int]) -> float:
         while True:

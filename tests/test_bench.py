@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from mint_envs.bench.target.functions import adapt
 from mint_envs.bench.target.targets import Target, load
 from mint_envs.cli import main
 from mint_envs.errors import DatasetError, SettingError
+from mint_envs.interop.mint import AdapterTask
+from mint_envs.records.cases import Matcher, Saved, places
+from mint_envs.registration import task_of
 from mint_envs.responses.probes import changed, framed
 
 
@@ -177,8 +181,55 @@ def test_a_class_called_with_tokens() -> None:
 def test_an_adapter_with_a_dataset() -> None:
     task = load(Target(f"{REWARDS}:Sums"))
     problem = task.problem(0)
-    assert task.size == 50
-    assert str(problem[1]) in task.examples(problem)
+    assert str(problem.sample[1]) in task.examples(problem)
+
+
+def test_an_adapter_whose_prompt_is_chat_messages(tmp_path: Path) -> None:
+    """As ``from_adapter``, ``register`` and the kit take it."""
+    (tmp_path / "chatting.py").write_text(
+        "class Sums:\n"
+        "    def build_dataset(self):\n"
+        "        return [{'q': f'{a} + 2?', 'answer': a + 2} for a in range(8)]\n"
+        "    def make_prompt(self, sample, tokenizer):\n"
+        "        return [{'role': 'user', 'content': sample['q']}]\n"
+        "    def compute_reward(self, response, sample):\n"
+        "        return float(response.strip() == str(sample['answer']))\n"
+    )
+    with Worker(Target(f"{tmp_path}/chatting.py:Sums")) as worker:
+        items, about = worker.about()
+        (verdict,) = worker.score([(3, ("5",))])
+    assert (about["same_again"], verdict.score) == (True, 1.0)
+    assert "3 + 2?" in items[3].prompt
+    assert items[3].gold == "5"
+
+
+def test_an_adapter_is_the_same_class_everywhere_and_pickles_by_its_name(tmp_path: Path) -> None:
+    task = load(Target(f"{REWARDS}:Sums", low=-1.0))
+    assert type(task) is AdapterTask
+    again = pickle.loads(pickle.dumps(task))
+    assert type(again) is AdapterTask
+    assert again.score(again.problem(0), "").score == 0.5  # a range of its own
+
+
+def test_saved_responses_are_judged_by_the_problem_that_they_name(tmp_path: Path) -> None:
+    """Of a data set, a seed draws a row, and an index is one; they are no two words for it."""
+    rows = [{"question": f"{n} + 1?", "answer": str(n + 1)} for n in range(40)]
+    data = written(tmp_path / "rows.jsonl", rows)
+    task = task_of("mint/Math-v0", dataset=data)
+    saved = [
+        Saved(line, ("1",), None, {name: 30})
+        for line, name in enumerate(["seed", "index", "step"], 1)
+    ]
+    wanted = places(saved)
+    assert [str(ref) for ref in wanted] == ["index=30", "seed=30"]
+    with Worker(Target("mint/Math-v0", {"dataset": data}), 2, wanted) as worker:
+        items, _ = worker.about()
+    matcher = Matcher(items, ())
+    for one, ref in ((saved[0], wanted[1]), (saved[1], wanted[0])):
+        item = items[matcher.place(one, "saved").item]
+        assert item.prompt == task.prompt(ref.of(task))
+    with pytest.raises(DatasetError, match="line 3 of 'saved' names no problem"):
+        matcher.place(saved[2], "saved")
 
 
 def test_a_range_of_its_own() -> None:
@@ -208,7 +259,11 @@ def test_what_is_no_reward_function(name: str, rows: Any, says: str) -> None:
 @pytest.mark.parametrize(
     ("text", "error", "says"),
     [
-        ("import nothing_of_this_name", SettingError, "No module named 'nothing_of_this_name'"),
+        (
+            "import nothing_of_this_name",
+            SettingError,
+            "there is no module nothing_of_this_name",
+        ),
         ("def f(:", WorkerDied, r"r\.py:f: loading it raises SyntaxError"),
         ("raise RuntimeError('one\\ntwo')", WorkerDied, "RuntimeError: one two$"),
         ("import sys; sys.exit('usage')", WorkerDied, "loading it raises SystemExit: usage"),
@@ -229,7 +284,7 @@ def test_modules_that_cannot_be_loaded(
 def test_a_file_is_loaded_once() -> None:
     """A pool of processes pickles its functions by name, whatever else was loaded since."""
     tasks = [load(Target(f"{REWARDS}:ApartSums")) for _ in range(2)]
-    assert len({type(task._adapter) for task in tasks}) == 1  # type: ignore[attr-defined]
+    assert len({type(task.adapter._adapter) for task in tasks}) == 1  # type: ignore[attr-defined]
 
 
 def test_a_file_without_a_function() -> None:

@@ -151,8 +151,9 @@ def test_an_adapter_that_ends_or_hangs_whatever_it_is_asked(name: str, status: s
 @pytest.mark.parametrize(
     ("name", "error", "says"),
     [
-        ("NoSamples", SettingError, "gives no samples"),
-        ("NoPrompt", WorkerDied, "NoPrompt: its problems cannot be read: TypeError"),
+        ("NoSamples", SettingError, "returns no samples"),
+        ("NoPrompt", SettingError, "NoPrompt: its problems cannot be read: .*no token id"),
+        ("BadPrompt", SettingError, "BadPrompt: its problems cannot be read: ZeroDivisionError"),
     ],
 )
 def test_an_adapter_without_problems(name: str, error: type[Exception], says: str) -> None:

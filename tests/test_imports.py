@@ -24,35 +24,58 @@ TRAINERS = PACKAGE.parent / "trainers"
 
 FAMILIES = ("math", "code", "tooluse", "chat")
 CORE = {"core", "errors", "process_local", "children"}
+GROUND = {*CORE, "problems"}
 #: What a room may import of the others: the core for families, families for what builds on them.
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "core": {"errors"},
     "process_local": set(),
     "children": set(),
+    "problems": CORE,
+    "loading": {"errors"},
     "atomic": set(),
     "family": {"errors"},
     "forms": set(),
     "hub": set(),
-    "datasets": {*CORE, "hub"},
+    "datasets": {*GROUND, "hub"},
     "spaces": set(),
     "tokenizers": {*CORE, "hub"},
     "tokens": {*CORE, "tokenizers"},
     "sandbox": {"errors", "process_local", "sandbox"},
     # Inside a function: the sandbox of a worker process gets one worker.
-    "executors": {*CORE, "executors", "sandbox", "family"},
-    "env": {*CORE, "spaces", "tokens", "executors"},
+    "executors": {*GROUND, "executors", "sandbox", "family"},
+    "env": {*GROUND, "spaces", "tokens", "executors"},
     "vector": {*CORE, "spaces", "tokens", "env", "executors"},
-    "registration": {*CORE, "spaces", "tokens", "env", "vector", "interop.mint", "family"},
-    "compose": {*CORE, "family", "env", "registration", "compose", "__version__"},
+    "registration": {
+        *CORE,
+        "spaces",
+        "tokens",
+        "env",
+        "vector",
+        "interop.mint",
+        "family",
+        "loading",
+    },
+    "compose": {*GROUND, "family", "env", "registration", "compose", "__version__"},
     "wrappers": {"compose", "registration"},
+    "responses": {*GROUND, "code", "responses"},
+    "records": {
+        *GROUND,
+        "atomic",
+        "datasets",
+        "registration",
+        "compose",
+        "wrappers",
+        "responses",
+        "records",
+    },
     **{family: {*CORE, "datasets", "family", "forms", family} for family in FAMILIES},
 }
 ROOMS["code"].add("sandbox")
 ROOMS["tooluse"].add("sandbox")
 #: Rooms that stand on top, and may import all of mint_envs.
 TOP = {
-    "testing", "interop", "bench", "audit", "records", "reports", "responses", "serve", "client",
+    "testing", "interop", "bench", "audit", "reports", "serve", "client",
     "cli", "commands", "__init__", "__main__",
 }  # fmt: skip
 

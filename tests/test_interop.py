@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium as gym
@@ -25,6 +26,7 @@ from mint_envs.errors import SettingError, Unmeasured
 from mint_envs.interop import gymnasium as plain
 from mint_envs.interop import openenv, shapes, toolcalls, trl
 from mint_envs.interop.shapes import TextTask, TokenEpisode
+from mint_envs.problems import ProblemRef
 from mint_envs.registration import BUILT_IN
 from mint_envs.testing import check_env
 from mint_envs.wrappers import TextIO
@@ -60,12 +62,12 @@ def test_a_number_is_the_problem_that_the_environment_has_at_it(env: str) -> Non
     problem = made.unwrapped.problem  # type: ignore[attr-defined]
     task = TextTask(env)
     assert task.task.prompt(task.task.problem(5)) == task.task.prompt(problem)
-    assert task.rows(2, start=5)[0]["task_seed"] == 5
+    assert task.rows(2, start=5)[0]["task_index"] == 5
 
 
 def test_rows_of_a_data_set_and_of_a_generator() -> None:
     rows = TextTask("interop/Rows-v0").rows()
-    assert [row["task_seed"] for row in rows] == [0, 1, 2, 3, 4]
+    assert [row["task_index"] for row in rows] == [0, 1, 2, 3, 4]
     assert len(TextTask("interop/Rows-v0").rows(start=3)) == 2
     with pytest.raises(SettingError, match="say how many"):
         TextTask("mint/Math-v0").rows()
@@ -209,7 +211,7 @@ def test_tools_are_the_environments_own() -> None:
 
 def test_a_wrong_call_comes_back_as_text() -> None:
     made = trl.environment_factory("mint/ToolUse-v0", toolkit="keyvalue")()
-    made.reset(task_seed=1)
+    made.reset(task_index=1)
     assert "Error" in made.set_value(nonsense=1)
     assert "Error" in made.get_value(key=7)
     made.finish("nothing")
@@ -228,7 +230,7 @@ def test_trl_reward_function() -> None:
     assert function.__name__ == "interop/Down-v0"
     logged: dict[str, float] = {}
     scores = function(
-        prompts=["?"], completions=["1"], completion_ids=[[1]], task_seed=[3],
+        prompts=["?"], completions=["1"], completion_ids=[[1]], task_index=[3],
         trainer_state=None, log_extra=None, log_metric=logged.__setitem__,
     )  # fmt: skip
     assert scores == [None]
@@ -239,17 +241,56 @@ def test_trl_reward_function() -> None:
 def test_rows_of_other_settings_are_refused(other: dict[str, Any]) -> None:
     """Else right answers would earn 0, or the answer to another problem 1, and nobody would see."""
     rows = trl.rows("mint/Math-v0", 3, digits=1)
-    columns = {key: [row[key] for row in rows] for key in ("task_seed", "fingerprint")}
+    columns = {key: [row[key] for row in rows] for key in ("task_index", "fingerprint")}
     completions = ["1", "2", "3"]
     assert trl.reward_func("mint/Math-v0", digits=1)(completions=completions, **columns)
-    with pytest.raises(SettingError, match=r"task_seed=. was made with other settings"):
+    with pytest.raises(SettingError, match=r"task_index=. was made with other settings"):
         trl.reward_func("mint/Math-v0", **other)(completions=completions, **columns)
 
 
 def test_completions_without_a_row_of_their_own() -> None:
     function = trl.reward_func("mint/Math-v0")
-    with pytest.raises(SettingError, match="2 completions and 1 task_seed"):
-        function(completions=["1", "2"], task_seed=[1])
+    with pytest.raises(SettingError, match="2 completions and 1 task_index"):
+        function(completions=["1", "2"], task_index=[1])
+
+
+def test_rows_of_before_call_the_index_task_seed() -> None:
+    """They keep their meaning: it was the row of a data set already."""
+    function = trl.reward_func("interop/Rows-v0")
+    task = TextTask("interop/Rows-v0").task
+    right = [next(iter(task.examples(task.problem(index)))) for index in (1, 3)]
+    assert function(completions=right, task_seed=[1, 3]) == [1.0, 1.0]
+    assert function(completions=right, task_seed=[1, None], task_index=[None, 3]) == [1.0, 1.0]
+    with pytest.raises(SettingError, match="a task_index and another task_seed"):
+        function(completions=right, task_seed=[1, 3], task_index=[1, 2])
+    with pytest.raises(SettingError, match="no column task_index: make it of trl"):
+        function(completions=right)
+    with pytest.raises(SettingError, match="a row has no task_index"):
+        function(completions=right, task_index=[1, None])
+    made = trl.environment_factory("interop/Rows-v0")()
+    made.reset(task_seed=3)
+    made.submit(right[1])
+    assert made.get_reward() == 1.0
+
+
+class Session(openenv._Environment):
+    """OpenEnv's session without OpenEnv."""
+
+    _new_state = staticmethod(lambda **fields: SimpleNamespace(**fields))  # type: ignore[assignment]
+    _new_observation = _new_state
+
+
+def test_openenv_says_which_problem_was_begun() -> None:
+    """A seed draws a row of a data set, as ``reset(seed=)`` does everywhere; an index names it."""
+    task = TextTask("interop/Rows-v0")
+    session = Session(task)
+    for ref in (ProblemRef(index=3), ProblemRef(seed=10**6)):
+        (message,) = session.reset(**ref.to_row()).messages
+        assert message["content"] == task.task.prompt(ref.of(task.task))
+        ((name, number),) = ref.to_row().items()
+        assert getattr(session.state, f"task_{name}") == number
+    session.reset()
+    assert session.state.task_seed >= 0
 
 
 # -- Gymnasium ------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from click.testing import CliRunner, Result
 import mint_envs
 from mint_envs.cli import main
 from mint_envs.errors import SettingError
-from mint_envs.registration import locate
+from mint_envs.loading import locate
 from mint_envs.testing import check_env
 from trainers.__main__ import main as train
 

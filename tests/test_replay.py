@@ -114,7 +114,7 @@ def test_another_problem_is_not_taken_for_the_same(tmp_path: Path) -> None:
     done = replayed(write(path, rows))
     assert done.exit_code == 1
     assert "0 differ, 4 cannot be rebuilt" in done.output
-    for words in ("another version", "no seed (seed=-1)", "Nothing", "no responses"):
+    for words in ("another version", "seed=-1 must be a whole number", "Nothing", "no responses"):
         assert words in done.output
 
 

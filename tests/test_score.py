@@ -165,7 +165,7 @@ def test_a_problem_by_any_of_its_names(tmp_path: Path) -> None:
     [
         ({"response": "1"}, "line 3.*names no problem.*It has response"),
         ({"index": 0}, "line 3.*no response.*It has index"),
-        ({"index": "0", "response": "1"}, "line 3.*index='0' is no whole number"),
+        ({"index": "0", "response": "1"}, "line 3.*index='0' must be a whole number"),
         ({"index": 0, "response": 7}, "line 3.*'response' is a int"),
         ({"prompt": "What?", "response": "1"}, "line 3.*no problem of 10,000 has this prompt"),
     ],

@@ -29,7 +29,8 @@ from pydantic_settings import (
 
 import mint_envs
 from mint_envs.errors import MintEnvsError
-from mint_envs.registration import find_spec, locate, settings_of, unknown_id
+from mint_envs.loading import locate
+from mint_envs.registration import find_spec, settings_of, unknown_id
 
 from .config import TrainConfig, defaults_for
 from .errors import TrainerError

@@ -19,7 +19,8 @@ import numpy as np
 from mint_envs import TokenVectorEnv
 from mint_envs.env import TokenEnv, step_many
 from mint_envs.errors import MintEnvsError
-from mint_envs.registration import find_spec, locate, task_of
+from mint_envs.loading import locate
+from mint_envs.registration import find_spec, task_of
 
 from .backends import Backend, Datum, SampleRequest, SamplingParams
 from .errors import TrainerError

@@ -12,12 +12,12 @@ from typing import Any
 
 from ..bench.run import Progress
 from ..bench.stats import rate_text
-from ..bench.target.functions import PROMPTS
 from ..code.rows import _READERS as CODE_FORMS
 from ..core import Prompt
 from ..datasets import Row, load_rows, look_up, row_id
 from ..errors import DatasetError, SettingError
 from ..math.rows import PRESETS
+from ..records.fields import PROMPTS
 from ..records.files import Appended, line_of, whole_lines
 from ..reports.audited import KINDS, Audited
 from ..reports.report import Case, Report, Section, Table

@@ -76,11 +76,11 @@ def _other_process(run: Run, section: Section) -> None:
         return
     probes = make.known_worth(spread(run.items)[:16])
     first = [(v.status, v.score) for _, v in run.verdicts(probes, "the first time")]
-    pairs = [(probe.item.number, probe.turns) for probe in probes]
+    pairs = [(probe.item.ref, probe.turns) for probe in probes]
     with _another(run) as worker:
         items, _ = worker.about()
-        place = {item.number: item.index for item in items}
-        again = worker.score([(place[number], turns) for number, turns in pairs[::-1]])[::-1]
+        place = {item.ref: item.index for item in items}
+        again = worker.score([(place[ref], turns) for ref, turns in pairs[::-1]])[::-1]
     apart = [
         (probe, verdict)
         for probe, before, verdict in zip(probes, first, again, strict=True)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..errors import ContractError, require
-from ..registration import locate
+from ..loading import locate
 from .options import settings_option
 
 

@@ -12,7 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import SettingError
-from ..registration import Setting, env_ids, locate, settings_of, type_name
+from ..loading import locate
+from ..registration import Setting, env_ids, settings_of, type_name
 
 
 @click.command("list")

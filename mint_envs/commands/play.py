@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..errors import SettingError, require
+from ..problems import Turns, examples_of
 from ..registration import make
 from ..wrappers import TextIO
 from .options import settings_option
@@ -72,13 +73,11 @@ def _check_length(env: TextIO, response: str) -> None:
     )
 
 
-def _full_mark(env: TextIO) -> tuple[str, ...]:
+def _full_mark(env: TextIO) -> Turns:
     core: Any = env.unwrapped
-    examples = core.task.examples(core.problem)
-    if not examples:
-        raise SettingError("no worked example is known for this problem: type a response instead")
-    first = next(iter(examples))
-    return (first,) if isinstance(first, str) else tuple(first)
+    for turns in examples_of(core.task, core.problem):
+        return turns
+    raise SettingError("no worked example is known for this problem: type a response instead")
 
 
 def _responses(given: Sequence[str], lines: bool) -> Iterator[str]:

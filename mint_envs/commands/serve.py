@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
-import sys
 from pathlib import Path
 
 import click
 
 from ..errors import SettingError
+from ..loading import load_module
 
 _DOC = "See docs/serve.md for what a client may do, and what it may not."
 
@@ -78,10 +77,8 @@ def command(
         from ..serve.settings import TOKEN_VARIABLE, Settings, read_token
     except ImportError as error:
         raise SettingError(f"serve needs: pip install 'mint-envs[serve]' ({error})") from error
-    if modules:
-        sys.path.append(os.getcwd())
     for module in modules:
-        _import(module)
+        load_module(module, f"--import {module}")
     settings = Settings(
         offers, allowed, executor, read_token(token_file, os.environ.pop(TOKEN_VARIABLE, "")),
         max_body=int(max_body_mb * (1 << 20)), max_batch=max_batch, max_waiting=max_waiting,
@@ -93,10 +90,3 @@ def command(
 
 
 # fmt: on
-
-
-def _import(module: str) -> None:
-    try:
-        importlib.import_module(module)
-    except ImportError as error:
-        raise SettingError(f"--import {module}: {error}") from error

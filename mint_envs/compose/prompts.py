@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core import Message, Prompt, Task
 from ..errors import require
+from ..problems import as_text
 from .wrapper import TaskChange, TaskWrapper
 
 #: Seeds of worked examples come from a stream of their own.
@@ -97,7 +98,7 @@ def _right(examples: Mapping[Any, float]) -> str | None:
 
 def _continued(asked: Prompt, answer: str) -> str:
     if not isinstance(asked, str):
-        asked = "\n".join(message["content"] for message in _asked(asked)) + "\n"
+        asked = as_text(asked) + "\n"
     space = "" if asked[-1:].isspace() or answer[:1].isspace() else " "
     return f"{asked}{space}{answer.strip()}\n\n"
 

@@ -16,9 +16,10 @@ from typing import Any
 
 from ..core import Reward, Task
 from ..errors import SettingError, did_you_mean, require
+from ..problems import Answer
 from ..process_local import ProcessLocal
 from .port import Executor, Local, Lost, measured, run
-from .turns import Answer, Turn, play, score
+from .turns import Turn, play, score
 
 __all__ = [
     "Answer",

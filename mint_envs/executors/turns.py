@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core import Episode, Message, Reward, Task
+from ..core import Episode, Reward, Task
+from ..problems import Answer, begin, respond
 from .port import unmeasured
-
-Answer = str | Sequence[Message] | Reward
 
 _RUNNING = 4096
 
@@ -50,10 +48,8 @@ def _answer(task: Task[Any], turn: Turn) -> Answer:
     if episode is None:
         if past and task.nondeterministic:
             return unmeasured("the episode was lost, and cannot be played again: it has chance")
-        episode = task.start(turn.problem)
-        for text in past:
-            episode.respond(text)
-    answer = episode.cut(turn.response) if turn.cut else episode.respond(turn.response)
+        episode = begin(task, turn.problem, past)
+    answer = respond(episode, turn.response, turn.cut)
     if not isinstance(answer, Reward):
         _running[turn.episode, hash((*past, turn.response))] = episode
         while len(_running) > _RUNNING:

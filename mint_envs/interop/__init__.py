@@ -7,7 +7,7 @@
                           reward_funcs=trl.reward_func("mint/Code-v0", style="chat"))
 
 Every file is built from the two shapes in ``shapes``: text in, verdict out; and tokens in, tokens
-out. None imports its library before it is used. A problem travels by its number (``task_seed``),
+out. None imports its library before it is used. A problem travels by its index (``task_index``),
 so every copy of a prompt, in any process, has the same problem; a reward that could not be
 measured becomes what the library takes for "leave this sample out", and never 0.
 """

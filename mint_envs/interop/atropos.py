@@ -17,7 +17,7 @@ _LISTS = ("tokens", "masks", "scores", "inference_logprobs")
 
 
 class _Env:
-    """Items are problem numbers, one after another."""
+    """Items are indexes of problems, one after another."""
 
     name = "mint"
     config: Any
@@ -59,9 +59,9 @@ class _Env:
         group: dict[str, Any] = {name: [one[name] for one in kept] for name in _LISTS}
         return {**group, "group_overrides": {"group_size": len(kept)}, "overrides": None}, []
 
-    async def _play(self, episode: TokenEpisode, seed: int) -> list[float]:
+    async def _play(self, episode: TokenEpisode, index: int) -> list[float]:
         """Play to the end; return a log-probability for every token, 1.0 off the mask."""
-        logprobs = [1.0] * len(await asyncio.to_thread(episode.begin, seed))
+        logprobs = [1.0] * len(await asyncio.to_thread(episode.begin, index))
         while not episode.done:
             _, acts, given, _ = await self.server.tokens_and_logprobs_completion(
                 prompt=episode.decode(episode.tokens),

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core import Task
-from .shapes import TextTask, as_messages, as_text
+from .shapes import TextTask, as_messages, as_text, index_of
 
 
 def rows(
@@ -25,7 +25,7 @@ def rows(
             "responses_create_params": {"input": as_messages(row["prompt"])},
             "verifier_metadata": {
                 "env": str(env),
-                "task_seed": row["task_seed"],
+                "task_index": row["task_index"],
                 "settings": json.dumps(settings),
             },
         }
@@ -42,9 +42,8 @@ def verify(body: Mapping[str, Any]) -> dict[str, Any]:
     """
     problem = body["verifier_metadata"]
     task = TextTask(problem["env"], **json.loads(problem.get("settings") or "{}"))
-    reward = task.single_turn("another library").score(
-        int(problem["task_seed"]), _answer(body["response"])
-    )
+    task = task.single_turn("another library")
+    reward = task.score(index_of(problem), _answer(body["response"]))
     found = {
         **body,
         "reward": 0.0 if reward.score is None else reward.score,

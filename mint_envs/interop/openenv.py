@@ -3,7 +3,7 @@
     uvicorn.run(openenv.app("mint/ToolUse-v0", count=1000), port=8000)
 
     async with GenericEnvClient(base_url="http://localhost:8000") as client:
-        result = await client.reset(seed=7)             # problem number 7
+        result = await client.reset(index=7)            # problem number 7; seed=7: of that seed
         result = await client.step({"message": "..."})  # reward, done, observation["messages"]
 
 Unmeasured: ``reward`` is None with ``done`` true, and ``metadata["measured"]`` is 0.
@@ -11,11 +11,11 @@ Unmeasured: ``reward`` is None with ``done`` true, and ``metadata["measured"]`` 
 # No ``from __future__ import annotations``: pydantic must see the types of classes made in here.
 
 import importlib
+import secrets
 from typing import Any
 
-import numpy as np
-
 from ..core import Task
+from ..problems import NUMBERS, ProblemRef
 from .shapes import TextEpisode, TextTask, details, lazily
 
 
@@ -42,7 +42,7 @@ def app(env: str | Task[Any], count: int | None = None, sessions: int = 64, **se
 
 
 class _Environment:
-    """One session; ``reset(seed=i)`` or ``reset(index=i)`` begins problem number i."""
+    """One session: ``reset(index=i)`` begins problem i, ``reset(seed=s)`` the one of that seed."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
     _new_state: Any  # OpenEnv's State and our observation, once they are made
@@ -55,13 +55,14 @@ class _Environment:
         self._state = self._new_state()
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **kwargs: Any) -> Any:
-        """Begin; without a number, a problem is drawn."""
-        number = kwargs.get("index", seed)
-        if number is None:
-            number = int(np.random.default_rng().integers(self._task.task.size or 2**31))
+        """Begin; without an index and a seed, a problem is drawn. The state says which it is."""
+        given = {**kwargs, "seed": secrets.randbits(31) if seed is None else seed}
+        ref = ProblemRef.from_row(given, NUMBERS)
+        assert ref is not None
         self.close()
-        self._episode = self._task.start(int(number))
-        self._state = self._new_state(episode_id=episode_id, step_count=0, task_seed=int(number))
+        self._episode = self._task.start(ref)
+        which = {f"task_{kind}": number for kind, number in ref.to_row().items()}
+        self._state = self._new_state(episode_id=episode_id, step_count=0, **which)
         return self._observe(self._episode.messages)
 
     def step(self, action: Any, timeout_s: float | None = None, **kwargs: Any) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core import Task
-from .shapes import TextTask, details
+from .shapes import TextTask, details, index_of
 from .toolcalls import methods
 
 
@@ -39,11 +39,11 @@ def environment(env: str | Task[Any], count: int | None = None, **settings: Any)
 
     task = TextTask(env, **settings)
     tools = methods(task.task)
-    specs = [{"task_seed": row} for row in task.numbers(count)]
+    specs = [{"task_index": index} for index in task.numbers(count)]
 
     class MintEnvironment(Environment):
         def setup(self) -> None:
-            self.episode = task.start(int(self.task_spec["task_seed"]))
+            self.episode = task.start(index_of(self.task_spec))
 
         def teardown(self) -> None:
             self.episode.close()

@@ -28,9 +28,9 @@ _ENDS = re.compile(r"(?:<\|[^|<>\s]{1,40}\|>|</s>|<eos>|<end_of_turn>|\s)+\Z")
 def rows(
     env: str | Task[Any], count: int | None = None, start: int = 0, **settings: Any
 ) -> list[dict[str, Any]]:
-    """Return rows with ``input`` (text or messages) and ``label``, the problem's number."""
+    """Return rows with ``input`` (text or messages) and ``label``, the problem's index."""
     found = TextTask(env, **settings).rows(count, start)
-    return [{"input": row["prompt"], "label": str(row["task_seed"])} for row in found]
+    return [{"input": row["prompt"], "label": str(row["task_index"])} for row in found]
 
 
 def reward_func(env: str | Task[Any], **settings: Any) -> Callable[..., dict[str, Any]]:

@@ -20,13 +20,16 @@ import numpy as np
 from ..core import Message, Prompt, Reward, Task
 from ..env import TokenEnv
 from ..errors import SettingError, Unmeasured, require
+from ..problems import ProblemRef
 from ..process_local import ProcessLocal
 from ..registration import find_spec, make
 from ..tokens import Codec
 
 
 class TextTask:
-    """An environment as text: problem number i, its prompt, and the verdict on a response.
+    """An environment as text: a problem by its index, its prompt, and the verdict on a response.
+
+    The index is the row of a data set, and of an endless task the seed that the problem is of.
 
     Args:
         env: a registered id, ``"module:id"``, or a ``Task``.
@@ -56,12 +59,12 @@ class TextTask:
             return self
         raise SettingError(f"{self.name}: a response is one turn of several; use {instead}")
 
-    def messages(self, seed: int) -> list[Message]:
+    def messages(self, index: int) -> list[Message]:
         """Return the prompt of a problem as chat messages."""
-        return as_messages(self.task.prompt(self.task.problem(seed)))
+        return as_messages(self.task.prompt(self.task.problem(index)))
 
     def numbers(self, count: int | None = None, start: int = 0) -> range:
-        """Return the numbers of ``count`` problems from ``start`` on; None: all of a data set.
+        """Return the indexes of ``count`` problems from ``start`` on; None: all of a data set.
 
         Raises:
             SettingError: None, and the problems have no end.
@@ -73,44 +76,44 @@ class TextTask:
         return range(start, start + count)
 
     def rows(self, count: int | None = None, start: int = 0) -> list[dict[str, Any]]:
-        """Return ``{"task_seed", "prompt", "fingerprint"}`` of ``numbers(count, start)``."""
-        return [self._row(seed) for seed in self.numbers(count, start)]
+        """Return ``{"task_index", "prompt", "fingerprint"}`` of ``numbers(count, start)``."""
+        return [self._row(index) for index in self.numbers(count, start)]
 
-    def _row(self, seed: int) -> dict[str, Any]:
+    def _row(self, index: int) -> dict[str, Any]:
         """The fingerprint is a digest of problem and prompt: with other settings it is another."""
-        problem = self.task.problem(seed)
+        problem = self.task.problem(index)
         prompt = plain(self.task.prompt(problem))
         text = json.dumps([self.task.problem_id(problem), prompt])
         mark = blake2b(text.encode(), digest_size=8).hexdigest()
-        return {"task_seed": seed, "prompt": prompt, "fingerprint": mark}
+        return {"task_index": index, "prompt": prompt, "fingerprint": mark}
 
-    def check_rows(self, seeds: Sequence[int], fingerprints: Sequence[str]) -> None:
+    def check_rows(self, indexes: Sequence[int], fingerprints: Sequence[str]) -> None:
         """Raise SettingError if rows were made with other settings: no verdict would be right."""
-        for seed, mark in set(zip(seeds, fingerprints, strict=True)):
+        for index, mark in set(zip(indexes, fingerprints, strict=True)):
             require(
-                self._row(int(seed))["fingerprint"] == mark,
-                f"{self.name}: the row of task_seed={seed} was made with other settings than "
+                self._row(int(index))["fingerprint"] == mark,
+                f"{self.name}: the row of task_index={index} was made with other settings than "
                 f"{self.settings or 'the defaults'}: give rows and reward the same ones",
             )
 
-    def score(self, seed: int, response: str) -> Reward:
-        """Return the verdict on a response to problem ``seed``."""
-        return self.score_batch([(seed, response)])[0]
+    def score(self, index: int, response: str) -> Reward:
+        """Return the verdict on a response to the problem of that index."""
+        return self.score_batch([(index, response)])[0]
 
     def score_batch(self, pairs: Iterable[tuple[int, str]]) -> list[Reward]:
-        """Return the verdicts on (problem number, response) pairs, in order."""
-        return self.task.score_batch([(self.task.problem(int(s)), text) for s, text in pairs])
+        """Return the verdicts on (index, response) pairs, in order."""
+        return self.task.score_batch([(self.task.problem(int(i)), text) for i, text in pairs])
 
-    def start(self, seed: int) -> TextEpisode:
-        """Begin an episode on problem ``seed``."""
-        return TextEpisode(self.task, int(seed))
+    def start(self, problem: int | ProblemRef) -> TextEpisode:
+        """Begin an episode on the problem of an index, or the one that a reference names."""
+        ref = problem if isinstance(problem, ProblemRef) else ProblemRef(index=problem)
+        return TextEpisode(self.task, ref.of(self.task))
 
 
 class TextEpisode:
     """One episode as messages: ``messages`` is what the model sees first."""
 
-    def __init__(self, task: Task[Any], seed: int) -> None:
-        problem = task.problem(seed)
+    def __init__(self, task: Task[Any], problem: Any) -> None:
         self.messages = as_messages(task.prompt(problem))
         self.reward: Reward | None = None
         self.turns = 0
@@ -178,9 +181,9 @@ class TokenEpisode:
         """Return the text of tokens, special ones included."""
         return self._env.codec.decode(ids)
 
-    def begin(self, seed: int) -> list[int]:
-        """Begin on problem ``seed``; return the tokens of its prompt."""
-        prompt, self.info = self._env.reset(options={"index": int(seed)})
+    def begin(self, index: int) -> list[int]:
+        """Begin on the problem of that index; return the tokens of its prompt."""
+        prompt, self.info = self._env.reset(options={"index": int(index)})
         self.tokens, self.mask, self.done, self.turns = [], [], False, 0
         return self._append(prompt, 0)
 
@@ -220,6 +223,20 @@ class TokenEpisode:
         self.tokens += new
         self.mask += [mark] * len(new)
         return new
+
+
+def index_of(row: Mapping[str, Any]) -> int:
+    """Return the index of the problem that a row is of.
+
+    Rows of before call it ``task_seed``, which it was for endless tasks alone.
+
+    Raises:
+        SettingError: the row has none, or two that differ.
+    """
+    given = {int(row[name]) for name in ("task_index", "task_seed") if row.get(name) is not None}
+    require(bool(given), "a row has no task_index: make it with the rows() of this module")
+    require(len(given) == 1, f"a row has a task_index and another task_seed: {sorted(given)}")
+    return given.pop()
 
 
 def measured(reward: Reward) -> float:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core import Task
-from .shapes import TextEpisode, TextTask, as_messages, details, lazily, measured
+from .shapes import TextEpisode, TextTask, as_messages, details, index_of, lazily, measured
 
 
 def rows(
@@ -24,14 +24,14 @@ def rows(
     id: str = "mint",
     **settings: Any,
 ) -> list[dict[str, Any]]:
-    """Return rows of a SkyRL data set: prompt, environment class, and the problem's number."""
+    """Return rows of a SkyRL data set: prompt, environment class, and the problem's index."""
     return [
         {
             "data_source": str(env),
             "prompt": as_messages(row["prompt"]),
             "env_class": id,
-            "reward_spec": {"method": "rule", "ground_truth": str(row["task_seed"])},
-            "task_seed": row["task_seed"],
+            "reward_spec": {"method": "rule", "ground_truth": str(row["task_index"])},
+            "task_index": row["task_index"],
             "settings": json.dumps(settings),
         }
         for row in TextTask(env, **settings).rows(count, start)
@@ -46,15 +46,15 @@ class _TextEnv:
         extras = dict(extras or {})
         settings = json.loads(extras.get("settings") or "{}")
         self._task = TextTask(extras["data_source"], **settings)
-        self._seed = int(extras["task_seed"])
+        self._index = index_of(extras)
         self._episode: TextEpisode | None = None
         self.max_turns = int(extras.get("max_turns", 100))
 
     def init(self, prompt: Any) -> tuple[Any, dict[str, Any]]:
         """Begin; the prompt is the problem's own, whatever the row says."""
         self.close()
-        self._episode = self._task.start(self._seed)
-        return self._episode.messages, {"task_seed": self._seed}
+        self._episode = self._task.start(self._index)
+        return self._episode.messages, {"task_index": self._index}
 
     def step(self, action: str) -> Any:
         """Take one response.

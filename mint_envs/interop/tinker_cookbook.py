@@ -22,12 +22,12 @@ from .shapes import TextTask, TokenEpisode, codec
 class MintEnv:
     """One episode, as ``tinker_cookbook.rl.types.Env``. It is used once."""
 
-    def __init__(self, task: TextTask, tokenizer: Any, seed: int) -> None:
-        self.episode, self._seed = TokenEpisode(task, tokenizer), seed
+    def __init__(self, task: TextTask, tokenizer: Any, index: int) -> None:
+        self.episode, self._index = TokenEpisode(task, tokenizer), index
 
     async def initial_observation(self) -> tuple[Any, Any]:
         """Return the prompt, and what ends a response."""
-        await asyncio.to_thread(self.episode.begin, self._seed)
+        await asyncio.to_thread(self.episode.begin, self._index)
         return self._observation(), self._stop()
 
     async def step(self, action: Sequence[int], *, extra: Any = None) -> Any:
@@ -65,17 +65,17 @@ class MintEnv:
 
 @dataclass(frozen=True)
 class MintGroup:
-    """G episodes on one problem, as ``EnvGroupBuilder``; plain values, so it may be pickled."""
+    """G episodes on the problem of an index, as ``EnvGroupBuilder``; plain values: it pickles."""
 
     env: str
     tokenizer: str | None
-    seed: int
+    index: int
     size: int
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     async def make_envs(self) -> list[MintEnv]:
         task = TextTask(self.env, **self.settings)
-        return [MintEnv(task, codec(self.tokenizer), self.seed) for _ in range(self.size)]
+        return [MintEnv(task, codec(self.tokenizer), self.index) for _ in range(self.size)]
 
     async def compute_group_rewards(
         self, trajectory_group: Sequence[Any], env_group: Sequence[MintEnv]
@@ -104,8 +104,8 @@ class MintDataset:
     def get_batch(self, index: int) -> list[MintGroup]:
         g, first = self.groups, self.start + index * self.groups.batch_size
         return [
-            MintGroup(g.env, g.tokenizer, seed, g.group_size, g.settings)
-            for seed in range(first, first + g.batch_size)
+            MintGroup(g.env, g.tokenizer, problem, g.group_size, g.settings)
+            for problem in range(first, first + g.batch_size)
         ]
 
     def __len__(self) -> int:

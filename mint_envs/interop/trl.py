@@ -15,14 +15,14 @@ from typing import Any
 
 from ..core import Reward, Task
 from ..errors import require
-from .shapes import TextEpisode, TextTask, as_text, details
+from .shapes import TextEpisode, TextTask, as_text, details, index_of
 from .toolcalls import methods
 
 
 def rows(
     env: str | Task[Any], count: int | None = None, start: int = 0, **settings: Any
 ) -> list[dict[str, Any]]:
-    """Return rows for ``datasets.Dataset.from_list``: ``prompt``, ``task_seed``, ``fingerprint``.
+    """Return rows for ``datasets.Dataset.from_list``: ``prompt``, ``task_index``, ``fingerprint``.
 
     The prompt may be changed; the fingerprint tells a row that was made with other settings than
     those of the reward function.
@@ -33,14 +33,14 @@ def rows(
 def empty_rows(count: int, start: int = 0) -> list[dict[str, Any]]:
     """Return rows whose prompt comes from the environment, for ``environment_factory``."""
     user = {"role": "user", "content": ""}
-    return [{"prompt": [user], "task_seed": seed} for seed in range(start, start + count)]
+    return [{"prompt": [user], "task_index": index} for index in range(start, start + count)]
 
 
 def reward_func(env: str | Task[Any], **settings: Any) -> Callable[..., list[float | None]]:
     """Return a function for ``reward_funcs``; the data set has the columns of ``rows``.
 
     Raises:
-        SettingError: the environment has several turns. Later: a row has no ``task_seed``, or was
+        SettingError: the environment has several turns. Later: a row has no ``task_index``, or was
             made with other settings.
     """
     task = TextTask(env, **settings).single_turn("trl.environment_factory")
@@ -48,20 +48,16 @@ def reward_func(env: str | Task[Any], **settings: Any) -> Callable[..., list[flo
     def reward(
         prompts: Any = None,
         completions: Sequence[Any] = (),
-        task_seed: Sequence[int] | None = None,
+        task_index: Sequence[int | None] | None = None,
+        task_seed: Sequence[int | None] | None = None,
         fingerprint: Sequence[str] | None = None,
         log_metric: Callable[[str, float], None] | None = None,
         **_: Any,
     ) -> list[float | None]:
-        require(task_seed is not None, "the data set has no column task_seed: make it of trl.rows")
-        seeds = list(task_seed or ())
-        require(
-            len(seeds) == len(completions),
-            f"{len(completions)} completions and {len(seeds)} task_seed: one is needed for each",
-        )
+        indexes = _indexes(len(completions), task_index=task_index, task_seed=task_seed)
         if fingerprint is not None:
-            task.check_rows(seeds, fingerprint)
-        rewards = task.score_batch(zip(seeds, map(as_text, completions), strict=True))
+            task.check_rows(indexes, fingerprint)
+        rewards = task.score_batch(zip(indexes, map(as_text, completions), strict=True))
         if log_metric is not None:
             _log(rewards, log_metric)
         return [reward.score for reward in rewards]
@@ -83,10 +79,10 @@ def environment_factory(env: str | Task[Any], **settings: Any) -> Callable[[], A
             self._open: list[TextEpisode] = []
             weakref.finalize(self, _close, self._open)  # TRL closes nothing
 
-        def reset(self, prompt: Any = None, task_seed: int | None = None, **_: Any) -> str:
-            require(task_seed is not None, "a row has no task_seed: use trl.empty_rows")
+        def reset(self, prompt: Any = None, **row: Any) -> str:
+            index = index_of(row)
             _close(self._open)
-            self._open.append(task.start(int(task_seed or 0)))
+            self._open.append(task.start(index))
             return tools.prompt(self._open[0])
 
         def get_reward(self) -> float | None:
@@ -101,6 +97,17 @@ def environment_factory(env: str | Task[Any], **settings: Any) -> Callable[[], A
         setattr(Environment, name, function)
     Environment.__name__ = Environment.__qualname__ = task.name
     return Environment
+
+
+def _indexes(count: int, **columns: Sequence[int | None] | None) -> list[int]:
+    """Return the index of each row of a batch, of its columns ``task_index`` and ``task_seed``."""
+    given = {name: column for name, column in columns.items() if column is not None}
+    require(bool(given), "the data set has no column task_index: make it of trl.rows")
+    for name, column in given.items():
+        told = f"{count} completions and {len(column)} {name}: one is needed for each"
+        require(len(column) == count, told)
+    rows = zip(*given.values(), strict=True)
+    return [index_of(dict(zip(given, row, strict=True))) for row in rows]
 
 
 def _close(episodes: list[TextEpisode]) -> None:

@@ -24,7 +24,7 @@ def _build() -> list[type]:
 
         env: str
         settings: dict[str, Any]
-        task_seed: int
+        task_index: int
 
     class MintTask(vf.Task[MintData]):
         """One problem; the reward is the environment's verdict on the last reply."""
@@ -33,12 +33,12 @@ def _build() -> list[type]:
         async def verdict(self, trace: Any) -> float:
             data = self.data
             task = TextTask(data.env, **data.settings)
-            reward = await asyncio.to_thread(task.score, data.task_seed, trace.last_reply)
+            reward = await asyncio.to_thread(task.score, data.task_index, trace.last_reply)
             trace.record_metrics(details(reward))
             return measured(reward)
 
     class MintConfig(vf.TasksetConfig):
-        """``env`` and its ``settings``; ``count`` problems from number ``start`` on."""
+        """``env`` and its ``settings``; ``count`` problems from index ``start`` on."""
 
         env: str = "mint/Math-v0"
         settings: dict[str, Any] = {}
@@ -53,11 +53,11 @@ def _build() -> list[type]:
             task = TextTask(config.env, **config.settings).single_turn("another library")
             for row in task.rows(config.count, config.start):
                 data = MintData(
-                    name=f"{config.env}#{row['task_seed']}",
+                    name=f"{config.env}#{row['task_index']}",
                     prompt=_prompt(row["prompt"]),
                     env=config.env,
                     settings=config.settings,
-                    task_seed=row["task_seed"],
+                    task_index=row["task_index"],
                 )
                 yield MintTask(data, config.task)
 

@@ -25,14 +25,17 @@ from mint_envs.interop.shapes import TextTask, TokenEpisode, as_messages, codec,
 def rows(
     env: str | Task[Any], count: int | None = None, start: int = 0, **settings: Any
 ) -> list[dict[str, Any]]:
-    """Return rows for verl's Parquet file; settings go as JSON, which has one type in any row."""
+    """Return rows for verl's Parquet file; settings go as JSON, which has one type in any row.
+
+    The ground truth is the index of the problem, as is ``extra_info["index"]``.
+    """
     return [
         {
             "data_source": str(env),
             "agent_name": "mint",
             "prompt": as_messages(row["prompt"]),
-            "reward_model": {"style": "rule", "ground_truth": str(row["task_seed"])},
-            "extra_info": {"index": row["task_seed"], "settings": json.dumps(settings)},
+            "reward_model": {"style": "rule", "ground_truth": str(row["task_index"])},
+            "extra_info": {"index": row["task_index"], "settings": json.dumps(settings)},
         }
         for row in TextTask(env, **settings).rows(count, start)
     ]
@@ -70,9 +73,9 @@ def _build() -> list[type]:
             """Play one episode; return an ``AgentLoopOutput``."""
             task = _task(kwargs["data_source"], kwargs.get("extra_info"))
             episode = TokenEpisode(task, codec(self.tokenizer))
-            seed, room = int(kwargs["reward_model"]["ground_truth"]), self.rollout_config
+            index, room = int(kwargs["reward_model"]["ground_truth"]), self.rollout_config
             found = await play(
-                episode, seed, self.server_manager, sampling_params, room.response_length
+                episode, index, self.server_manager, sampling_params, room.response_length
             )
             return AgentLoopOutput(**found)
 
@@ -80,7 +83,7 @@ def _build() -> list[type]:
 
 
 async def play(
-    episode: TokenEpisode, seed: int, server: Any, sampling_params: Mapping[str, Any], room: int
+    episode: TokenEpisode, index: int, server: Any, sampling_params: Mapping[str, Any], room: int
 ) -> dict[str, Any]:
     """Play an episode with at most ``room`` tokens after the prompt; return the output's fields.
 
@@ -89,7 +92,7 @@ async def play(
     Raises:
         Unmeasured: the reward could not be measured.
     """
-    prompt = await asyncio.to_thread(episode.begin, seed)
+    prompt = await asyncio.to_thread(episode.begin, index)
     params = {**sampling_params, "stop": episode.stop} if episode.stop else dict(sampling_params)
     logprobs: list[float] = []
     request = uuid4().hex  # one for all turns: the server keeps the context

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..bench.target.rows_task import prompt_of
 from ..datasets import Row, numbered_rows
 from ..errors import DatasetError
+from ..problems import NUMBERS, ProblemRef, as_text
 from ..responses.items import Item
+from .fields import prompt_of
 
 RESPONSE = ("response", "completion", "output", "generation", "turns", "responses", "completions")
 LABEL = ("label", "correct", "is_correct", "human", "wanted")
-_PLACE = ("index", "seed")
 #: Fields that belong to a response and not to its problem.
 _OF_RESPONSE = {*RESPONSE, *LABEL, "reward", "score", "step", "logprobs", "tokens", "advantage"}
 
@@ -116,20 +116,27 @@ def _print(row: Mapping[str, Any]) -> str:
     return json.dumps(row, sort_keys=True, default=str)
 
 
-def places(saved: Sequence[Saved]) -> list[int]:
-    """Return the problem numbers that rows name as ``index`` or ``seed``."""
-    found = [row.row[name] for row in saved for name in _PLACE if type(row.row.get(name)) is int]
-    return sorted(set(found))
+def numbered(row: Row) -> ProblemRef | None:
+    """Return the problem that a row names by ``index`` or ``seed``.
+
+    Where these hold no number from 0 up, they are fields of somebody else's.
+    """
+    kinds = [kind for kind in NUMBERS if type(row.get(kind)) is int and row[kind] >= 0]
+    return ProblemRef.from_row(row, kinds)
+
+
+def places(saved: Sequence[Saved]) -> list[ProblemRef]:
+    """Return the problems that rows name by ``index`` or ``seed``, each once."""
+    found = [ref for one in saved if (ref := numbered(one.row)) is not None]
+    return sorted(dict.fromkeys(found), key=str)
 
 
 class Matcher:
     """Finds the problem of a response among the items; ``rows``: what they were made of, if so."""
 
     def __init__(self, items: Sequence[Item], rows: Sequence[Mapping[str, Any]]) -> None:
-        self._by_number = {item.number: i for i, item in enumerate(items)}
-        self._by_id = {item.id: i for i, item in enumerate(items)}
-        self._by_prompt = {item.prompt: i for i, item in enumerate(items)}
-        self._by_row = {_print(row): number for number, row in enumerate(rows)}
+        self._places = {ref: i for i, item in enumerate(items) for ref in item.refs}
+        self._by_row = {_print(row): ProblemRef(index=i) for i, row in enumerate(rows)}
 
     def place(self, one: Saved, path: str) -> Saved:
         """Return the response with its problem.
@@ -146,14 +153,10 @@ class Matcher:
         return Saved(one.line, one.turns, one.label, one.row, found)
 
     def _find(self, row: Row) -> int | None:
-        number = self._by_row.get(_print(problem_row(row)))
-        if number is not None:
-            return self._by_number.get(number)
-        for name in _PLACE:
-            if type(row.get(name)) is int:
-                return self._by_number.get(row[name])
-        if "problem_id" in row:
-            return self._by_id.get(str(row["problem_id"]))
-        text = prompt_of(row)
-        text = text if isinstance(text, str) else "\n".join(m["content"] for m in text)
-        return self._by_prompt.get(text)
+        ref = (
+            self._by_row.get(_print(problem_row(row)))
+            or numbered(row)
+            or ProblemRef.from_row(row, ["problem_id"])
+            or ProblemRef(prompt=as_text(prompt_of(row)))
+        )
+        return self._places.get(ref)

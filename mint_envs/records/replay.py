@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-
 from .. import wrappers
 from ..compose.wrapper import TaskChange
 from ..core import Reward, Task
 from ..errors import DatasetError, MintEnvsError, SettingError, require
+from ..problems import NUMBERS, ProblemRef, Turns, play_all, play_whole
 from ..registration import make, task_of
 
 _CHUNK = 512  # rows that are scored together
@@ -207,7 +206,7 @@ def _wrap(env: Any, wrapper: Any) -> Any:
 def _judged(tasks: _Tasks, chunk: Sequence[tuple[int, Mapping[str, Any]]]) -> list[Verdict]:
     """Return the verdicts on some rows; single turns of one task are scored in one batch."""
     verdicts: dict[int, Verdict] = {}
-    batches: dict[int, tuple[Task[Any], list[tuple[int, Any, str]]]] = {}
+    batches: dict[int, tuple[Task[Any], list[tuple[int, Any, Turns]]]] = {}
     for place, (line, row) in enumerate(chunk):
         try:
             _check(row)
@@ -219,14 +218,14 @@ def _judged(tasks: _Tasks, chunk: Sequence[tuple[int, Mapping[str, Any]]]) -> li
             turns = _turns(row)
             if task.single_turn:
                 _, batch = batches.setdefault(id(task), (task, []))
-                batch.append((place, problem, turns[0]))
+                batch.append((place, problem, turns))
             else:
-                reward = _played(task, problem, turns, cut=bool(row.get("truncated")))
+                reward = play_whole(task, problem, turns, cut=bool(row.get("truncated")))
                 verdicts[place] = _compared(line, row, reward)
         except MintEnvsError as error:
             verdicts[place] = Verdict(line, row, LOST, note=str(error))
     for task, batch in batches.values():
-        rewards = task.score_batch([(problem, text) for _, problem, text in batch])
+        rewards = play_all(task, [(problem, turns) for _, problem, turns in batch])
         for (place, _, _), reward in zip(batch, rewards, strict=True):
             verdicts[place] = _compared(*chunk[place], reward)
     return [verdicts[place] for place in range(len(chunk))]
@@ -237,8 +236,6 @@ _FORM: Mapping[str, tuple[type, str]] = {
     "env": (str, "an id"),
     "env_settings": (dict, "an object"),
     "wrappers": (list, "a list"),
-    "seed": (int, "a whole number"),
-    "index": (int, "a whole number from 0 up"),
     "turns": (list, "a list of texts"),
 }
 
@@ -246,46 +243,29 @@ _FORM: Mapping[str, tuple[type, str]] = {
 def _check(row: Mapping[str, Any]) -> None:
     for name, (kind, words) in _FORM.items():
         value = row.get(name)
-        good = value is None or (isinstance(value, kind) and not isinstance(value, bool))
+        good = value is None or isinstance(value, kind)
         require(good, f"the row's {name} is {reprlib.repr(value)}, not {words}")
-    require((row.get("index") or 0) >= 0, f"the row's index is {row.get('index')}, below 0")
 
 
 def _problem(task: Task[Any], row: Mapping[str, Any]) -> Any:
-    seed, index = row.get("seed"), row.get("index")
-    if index is not None:
-        problem = task.problem(int(index))
-    elif isinstance(seed, int) and seed >= 0:
-        problem = task.sample(np.random.default_rng(seed))
-    else:
-        raise SettingError(f"the row has no seed (seed={seed!r}) and no index")
+    ref = ProblemRef.from_row(row, NUMBERS)
+    if ref is None:
+        raise SettingError("the row has no seed and no index")
+    problem = ref.of(task)
     wanted, found = row.get("problem_id"), task.problem_id(problem)
     if wanted and wanted != found:
         raise SettingError(
-            f"seed {seed} gives the problem {found} now, and gave {wanted}: another version, "
+            f"{ref} gives the problem {found} now, and gave {wanted}: another version, "
             "other settings or other data"
         )
     return problem
 
 
-def _turns(row: Mapping[str, Any]) -> list[str]:
+def _turns(row: Mapping[str, Any]) -> Turns:
     turns = row.get("turns") or [row.get("response")]
     if not all(isinstance(turn, str) for turn in turns):
         raise SettingError("the row has no responses (turns)")
-    return list(turns)
-
-
-def _played(task: Task[Any], problem: Any, turns: Sequence[str], cut: bool) -> Reward:
-    """Play an episode again; a truncated one was cut off in its last response."""
-    episode = task.start(problem)
-    for number, text in enumerate(turns, 1):
-        last = number == len(turns)
-        answer = episode.cut(text) if cut and last else episode.respond(text)
-        if isinstance(answer, Reward):
-            if not last:
-                raise SettingError(f"the episode ends after {number} of {len(turns)} responses now")
-            return answer
-    raise SettingError(f"the episode goes on after its {len(turns)} responses now")
+    return tuple(turns)
 
 
 def _compared(line: int, row: Mapping[str, Any], reward: Reward) -> Verdict:

@@ -11,15 +11,13 @@ from typing import Any
 
 from ..core import Reward, Task
 from ..datasets import Row, numbered_rows
-from ..errors import DatasetError, IndexOutOfRange, require
-from ..testing.tasks import as_text
-from ..testing.verdicts import finish
+from ..errors import DatasetError, IndexOutOfRange, SettingError, require
+from ..problems import KINDS, Finder, ProblemRef, play_all
 from .cases import responses_of
 from .files import Appended, whole_lines
 
 #: Rows that are scored, and written, together: a kill loses no more.
 BATCH = 256
-_SAME_PROMPT = 10_000  # problems of an endless environment among which a prompt is looked up
 
 Tell = Callable[[str, int, int], None]
 
@@ -53,7 +51,7 @@ def score_file(task: Task[Any], source: str, out: str, tell: Tell | None = None)
     path = Path(source)
     require(path.is_file(), f"{source!r} does not exist (looked from {Path.cwd()})")
     require(path.resolve() != Path(out).resolve(), f"{out!r} is the input: name another output")
-    finder = _Finder(task)
+    finder = Finder(task)
     with Appended(Path(out)) as file:
         earlier = _earlier(Path(out))
         scores = list(earlier.scores)
@@ -102,7 +100,7 @@ def _earlier(out: Path) -> _Earlier:
 
 
 def _same_work(
-    task: Task[Any], rows: Sequence[tuple[int, Row]], earlier: _Earlier, finder: _Finder,
+    task: Task[Any], rows: Sequence[tuple[int, Row]], earlier: _Earlier, finder: Finder,
     source: str, out: str,
 ) -> None:  # fmt: skip
     """Refuse to go on in the output of another input, environment or settings."""
@@ -110,7 +108,7 @@ def _same_work(
         return
     for number, row in rows:
         if number == earlier.line:
-            if task.problem_id(finder.find(row, source, number)) == earlier.problem_id:
+            if task.problem_id(_problem(finder, row, source, number)) == earlier.problem_id:
                 return
             break
     raise DatasetError(
@@ -128,23 +126,35 @@ def _batches(rows: Sequence[tuple[int, Row]]) -> Iterator[tuple[int, list[tuple[
 
 
 def _scored(
-    task: Task[Any], batch: Sequence[tuple[int, Row]], source: str, finder: _Finder
+    task: Task[Any], batch: Sequence[tuple[int, Row]], source: str, finder: Finder
 ) -> Iterator[dict[str, Any]]:
     """Yield the output line of each row; all responses of the batch are scored together."""
     asked = []
     for number, row in batch:
-        problem = finder.find(row, source, number)
+        problem = _problem(finder, row, source, number)
         asked.append((number, row, problem, responses_of(row, source, number)))
-    pairs = [(problem, turns) for _, _, problem, many in asked for turns in many]
-    rewards = iter(_rewards(task, pairs))
+    games = [(problem, turns) for _, _, problem, many in asked for turns in many]
+    rewards = iter(play_all(task, games))
     for number, row, problem, many in asked:
         yield _line(task, number, row, problem, [next(rewards) for _ in many])
 
 
-def _rewards(task: Task[Any], pairs: Sequence[tuple[Any, tuple[str, ...]]]) -> list[Reward]:
-    if task.single_turn:
-        return list(task.score_batch([(problem, turns[-1]) for problem, turns in pairs]))
-    return [finish(task, problem, turns) for problem, turns in pairs]
+def _problem(finder: Finder, row: Row, source: str, number: int) -> Any:
+    """Return the problem of a row.
+
+    Raises:
+        DatasetError: it names none, or one that is not there; tells the line.
+    """
+    try:
+        ref = ProblemRef.from_row(row)
+        if ref is not None:
+            return finder.find(ref)
+    except (SettingError, IndexOutOfRange) as error:
+        raise DatasetError(f"line {number} of {source!r}: {error}") from None
+    raise DatasetError(
+        f"line {number} of {source!r} names no problem: give one of {', '.join(KINDS)}. "
+        f"It has {', '.join(map(str, row)) or '(nothing)'}"
+    )
 
 
 def _line(
@@ -159,72 +169,3 @@ def _line(
     fields = {"reward": scores, "scored": scored, "parts": parts, "metadata": metadata}
     values = fields if several else {name: value[0] for name, value in fields.items()}
     return {"line": number, **own, "problem_id": task.problem_id(problem), **values}
-
-
-class _Finder:
-    """Finds the problem that a row names."""
-
-    def __init__(self, task: Task[Any]) -> None:
-        self._task = task
-        self._by_prompt: dict[str, Any] | None = None
-        self._by_id: dict[str, Any] | None = None
-
-    def find(self, row: Row, source: str, number: int) -> Any:
-        """Return the problem of a row.
-
-        Raises:
-            DatasetError: it names none; tells line and field.
-        """
-        for name in ("index", "seed"):
-            if row.get(name) is not None:
-                return self._numbered(row[name], name, source, number)
-        for name in ("problem_id", "prompt"):
-            if row.get(name) is not None:
-                return self._named(row[name], name, source, number)
-        raise DatasetError(
-            f"line {number} of {source!r} names no problem: give one of index, seed, problem_id, "
-            f"prompt. It has {', '.join(map(str, row)) or '(nothing)'}"
-        )
-
-    def _numbered(self, value: Any, name: str, source: str, number: int) -> Any:
-        import numpy as np
-
-        if type(value) is not int or value < 0:
-            raise DatasetError(f"line {number} of {source!r}: {name}={value!r} is no whole number")
-        if name == "seed":
-            return self._task.sample(np.random.default_rng(value))
-        try:
-            return self._task.problem(value)
-        except IndexOutOfRange as error:
-            raise DatasetError(f"line {number} of {source!r}: {error}") from None
-
-    def _named(self, value: Any, name: str, source: str, number: int) -> Any:
-        if self._by_prompt is None or self._by_id is None:
-            self._read()
-        assert self._by_prompt is not None
-        assert self._by_id is not None
-        if name == "problem_id":
-            found = self._by_id.get(str(value))
-        else:
-            found = self._by_prompt.get(_text(value))
-        if found is None:
-            among = self._task.size or _SAME_PROMPT
-            raise DatasetError(
-                f"line {number} of {source!r}: no problem of {among:,} has this {name}. "
-                "Give the settings of the environment with --set, or rows with 'index' or 'seed'"
-            )
-        return found
-
-    def _read(self) -> None:
-        size = self._task.size
-        problems = [self._task.problem(i) for i in range(_SAME_PROMPT if size is None else size)]
-        self._by_prompt = {as_text(self._task.prompt(p)): p for p in reversed(problems)}
-        self._by_id = {self._task.problem_id(p): p for p in reversed(problems)}
-
-
-def _text(prompt: Any) -> str:
-    if isinstance(prompt, str):
-        return prompt
-    if isinstance(prompt, Sequence) and all(isinstance(m, Mapping) for m in prompt):
-        return "\n".join(str(message.get("content", "")) for message in prompt)
-    return str(prompt)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from ..bench.target.worker import CANARY
 from .items import Item
 from .probes import Probe, changed, framed
+
+#: What programs leave in ``sys.modules`` of the process in which they are run.
+CANARY = "mint_envs_canary"
 
 FEW = 3  #: problems for hacks that cost a process each
 _SEEN = f"import sys as _s\n_s.modules[{CANARY!r}] = _s\n"

@@ -11,8 +11,7 @@ from typing import Any
 from ..code.plan import Plan, make_plan
 from ..core import Task
 from ..errors import SettingError
-from ..testing.tasks import as_text
-from ..testing.verdicts import turns_of
+from ..problems import ProblemRef, Turns, as_text, examples_of
 
 _SHORT = 5  # words of an answer; a longer one is a text
 _MOST = 0.8  # of the problems have a short answer, or what looks like one is not
@@ -25,7 +24,7 @@ class Item:
 
     Args:
         index: its position in the child process.
-        number: its number in the data set, or its seed.
+        ref: which problem of its task it is; of an endless one, by its index.
         id: its stable name.
         prompt: its text.
         examples: (turns, value) pairs, the one with the full mark first.
@@ -35,13 +34,25 @@ class Item:
     """
 
     index: int
-    number: int
+    ref: ProblemRef
     id: str
     prompt: str
-    examples: tuple[tuple[tuple[str, ...], float], ...]
+    examples: tuple[tuple[Turns, float], ...]
     kind: str
     tests: str = ""
     names: tuple[str, ...] = ()
+
+    endless: bool = False
+
+    @property
+    def refs(self) -> tuple[ProblemRef, ...]:
+        """All names under which somebody may mean this problem.
+
+        Of an endless task, the problem of an index is that of the seed.
+        """
+        names = ProblemRef(problem_id=self.id), ProblemRef(prompt=self.prompt)
+        seed = [ProblemRef(seed=self.ref.index)] if self.endless else []
+        return (*names, self.ref, *seed)
 
     @property
     def gold(self) -> str | None:
@@ -59,23 +70,25 @@ class Item:
             return None
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "ref": self.ref.to_row()}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Item:
         examples = tuple((tuple(turns), value) for turns, value in row["examples"])
-        return cls(**{**row, "examples": examples, "names": tuple(row["names"])})
+        read = {"ref": ProblemRef(**row["ref"]), "names": tuple(row["names"])}
+        return cls(**{**row, **read, "examples": examples})
 
 
-def describe(task: Task[Any], problem: Any, index: int, number: int) -> Item:
-    """Return what can be seen of a problem."""
+def describe(task: Task[Any], problem: Any, index: int, ref: ProblemRef) -> Item:
+    """Return what can be seen of a problem, which ``ref`` names."""
     prompt = as_text(task.prompt(problem))
-    examples = tuple((turns_of(key), value) for key, value in task.examples(problem).items())
-    tests = _tests_of(problem)
+    examples = tuple(examples_of(task, problem).items())
+    tests = _tests_of(getattr(problem, "sample", problem))  # an adapter knows its sample alone
     if not examples and tests:
         examples = tuple(((text,), 1.0) for text in _table(tests))
-    item = Item(index, number, task.problem_id(problem), prompt, examples, "text", tests)
-    return replace(item, kind=_kind(task, problem, item), names=_names(item))
+    item = Item(index, ref, task.problem_id(problem), prompt, examples, "text", tests)
+    endless = task.size is None
+    return replace(item, kind=_kind(task, problem, item), names=_names(item), endless=endless)
 
 
 def _kind(task: Task[Any], problem: Any, item: Item) -> str:

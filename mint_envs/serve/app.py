@@ -231,8 +231,8 @@ def _session_routes(server: Server) -> APIRouter:
         return StrictJSON(
             {
                 "id": session.id,
-                "seed": ref.number if ref.kind == "seed" else None,
-                "index": ref.number if ref.kind == "index" else None,
+                "seed": ref.seed,
+                "index": ref.index,
                 "prompt": wire.prompt_out(prompt),
                 "problem_id": problem_id,
                 "idle_s": server.settings.session_s,

@@ -17,7 +17,8 @@ from typing import Any
 
 from ..core import Reward, Task
 from ..executors import Answer
-from .work import Busy, Ref
+from ..problems import ProblemRef
+from .work import Busy
 
 _MAX_TURNS = 1000
 _MAX_WEIGHT = 8 << 20  # bytes; all of it goes to a worker at each turn
@@ -31,7 +32,7 @@ class Session:
 
     env: str
     task: Task[Any]
-    ref: Ref
+    ref: ProblemRef
     id: str = field(default_factory=lambda: secrets.token_urlsafe(18))
     history: tuple[str, ...] = ()
     last: tuple[bytes, bool, Answer] | None = None  # digest of the response, cut, what was said

@@ -27,7 +27,7 @@ from ..core import Prompt, Reward
 from ..executors import Answer, Lost
 from ..executors.port import measured
 from ..forms import FIELDS, Flag, Form, Number, Text, few
-from .work import Ref
+from ..problems import ProblemRef
 
 _VALUES = 300_000  # of one body, about: a batch of 256 programs with their tests has some thousands
 _MAX_SEED = (1 << 63) - 1
@@ -60,8 +60,8 @@ class Problem(Form):
         return self
 
     @property
-    def ref(self) -> Ref:
-        return Ref("index", self.index) if self.seed is None else Ref("seed", self.seed)
+    def ref(self) -> ProblemRef:
+        return ProblemRef(index=self.index, seed=self.seed)
 
 
 class Scored(Problem):
@@ -100,11 +100,11 @@ class SessionForm(Form):
             raise PydanticCustomError("one_of", "give 'seed' or 'index', and not both")
         return self
 
-    def ref(self, drawn: int) -> Ref:
+    def ref(self, drawn: int) -> ProblemRef:
         """Return which problem is wanted: that of the seed ``drawn``, if none is named."""
-        if self.index is not None:
-            return Ref("index", self.index)
-        return Ref("seed", drawn if self.seed is None else self.seed)
+        if self.seed is None and self.index is None:
+            return ProblemRef(seed=drawn)
+        return ProblemRef(index=self.index, seed=self.seed)
 
 
 class TurnForm(Form):

@@ -8,16 +8,14 @@ import math
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from ..core import Prompt, Reward, Task
 from ..errors import SandboxUnavailable
 from ..executors import Answer, Executor, Lost, Turn
 from ..executors.port import Work, unmeasured
 from ..executors.turns import play
+from ..problems import OtherLength, ProblemRef, Turns, play_all, play_whole
 
 # A batch shares the workers with other clients' requests: no piece of it takes them for long.
 _LARGEST_PIECE, _PIECE_S = 8, 0.5
@@ -31,57 +29,36 @@ class Busy(Exception):
         self.retry_s = retry_s
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
-    """Names a problem: the one of a seed, or that of a number."""
-
-    kind: str  # "seed" or "index"
-    number: int
-
-    def problem(self, task: Task[Any]) -> Any:
-        """Return the problem: of a seed, what ``reset(seed=)`` gives.
-
-        Raises:
-            IndexOutOfRange: there is no problem of that number.
-        """
-        if self.kind == "seed":
-            return task.sample(np.random.default_rng(self.number))
-        return task.problem(self.number)
-
-
 # -- in a worker ----------------------------------------------------------------------------------
 
 
-def score(task: Task[Any], items: list[tuple[Ref, tuple[str, ...]]]) -> list[Reward]:
+def score(task: Task[Any], items: list[tuple[ProblemRef, Turns]]) -> list[Reward]:
     """Score responses; of a task of several turns, all responses of the episode."""
-    problems = {ref: ref.problem(task) for ref, _ in items}
+    problems = {ref: ref.of(task) for ref, _ in items}
+    games = [(problems[ref], turns) for ref, turns in items]
     if task.single_turn:
-        return task.score_batch([(problems[ref], texts[-1]) for ref, texts in items])
-    return [_played(task, problems[ref], texts) for ref, texts in items]
+        return play_all(task, games)
+    return [_played(task, problem, turns) for problem, turns in games]
 
 
-def _played(task: Task[Any], problem: Any, texts: tuple[str, ...]) -> Reward:
-    episode = task.start(problem)
-    for number, text in enumerate(texts, 1):
-        answer = episode.respond(text)
-        if isinstance(answer, Reward):
-            if number == len(texts):
-                return answer
-            return unmeasured(f"the episode was over after {number} of {len(texts)} responses")
-    return unmeasured(f"the episode was not over after {len(texts)} responses")
+def _played(task: Task[Any], problem: Any, turns: Turns) -> Reward:
+    try:
+        return play_whole(task, problem, turns)
+    except OtherLength as error:
+        return unmeasured(str(error))
 
 
-def show(task: Task[Any], refs: list[Ref]) -> list[tuple[Prompt, str]]:
+def show(task: Task[Any], refs: list[ProblemRef]) -> list[tuple[Prompt, str]]:
     """Return (prompt, problem id) of problems."""
-    problems = [ref.problem(task) for ref in refs]
+    problems = [ref.of(task) for ref in refs]
     return [(task.prompt(problem), task.problem_id(problem)) for problem in problems]
 
 
 def respond(task: Task[Any], turns: list[Turn]) -> list[Answer]:
-    """Play turns whose problems are given by ``Ref``."""
+    """Play turns whose problems are given by ``ProblemRef``."""
     found: list[Answer] = []
     for turn in turns:
-        problem = turn.problem.problem(task)
+        problem = turn.problem.of(task)
         whole = Turn(problem, turn.episode, turn.history, turn.response, turn.cut)
         found += play(task, [whole])
     return found

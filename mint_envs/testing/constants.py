@@ -8,8 +8,9 @@ from statistics import fmean
 from typing import Any
 
 from ..core import Task
-from .problems import Drawn
-from .verdicts import Turns, plain, score_of
+from ..problems import Turns
+from .problem_rules import Drawn
+from .verdicts import plain, score_of
 
 WORTH_SAYING = 0.5  # mean reward of one answer from which on it is told
 

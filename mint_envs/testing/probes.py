@@ -16,11 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..core import Task
+from ..problems import ProblemRef, Turns, examples_of
 from .guards import in_child
-from .verdicts import Turns, outcome, turns_of
+from .verdicts import outcome
 
 NAME = "mint_envs_probe"
 
@@ -114,8 +113,8 @@ def try_probes(task: Task[Any], seed: int) -> dict[str, tuple[str, str]]:
 def _score_all(task: Task[Any], seed: int, path: str) -> dict[str, tuple[str, str]]:
     """Score every probe here: the job of another process, which is thrown away."""
     marks = _Marks(path)
-    problem = task.sample(np.random.default_rng(seed))
-    examples = {turns_of(key): value for key, value in task.examples(problem).items()}
+    problem = ProblemRef(seed=seed).of(task)
+    examples = examples_of(task, problem)
     for first in list(examples)[:1]:
         outcome(task, problem, first)  # what a grader sets up when first used is not a probe's
     found: dict[str, tuple[str, str]] = {}

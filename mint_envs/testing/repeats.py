@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core import Reward, Task
+from ..problems import Turns
 from ..responses.texts import GARBAGE, near_misses
 from .findings import Findings, apart
 from .guards import global_seed, in_child, in_thread
-from .problems import FROM_RNG, Drawn
-from .verdicts import Turns, named, outcome, problem_print, replay, reward_print, said
+from .problem_rules import FROM_RNG, Drawn
+from .verdicts import named, outcome, problem_print, replay, reward_print, said
 
 _PURE = "A reward is a pure function of (problem, response): no clock, counter, cache or order"
 _OWN_METADATA = "Give every Reward metadata of its own; never change what was returned"

@@ -9,15 +9,16 @@ from typing import Any
 
 from ..core import Reward, Task
 from ..errors import GraderFault
+from ..problems import Turns, as_text, turns_of
 from ..responses.arithmetic import arithmetic_answer, whole_answer
 from ..responses.texts import CONSTANTS, GARBAGE, HARMLESS, NONSENSE, ODD, search, texts
 from .constants import WORTH_SAYING, best_constant
 from .findings import Findings, Report, shown
 from .guards import global_seed
 from .probes import FILE, HERE, equal_to_all, try_probes
-from .problems import Drawn, ProblemCheck
+from .problem_rules import Drawn, ProblemCheck
 from .repeats import RepeatCheck
-from .verdicts import Judge, Turns, named, said, score_of, turns_of
+from .verdicts import Judge, named, said, score_of
 
 Solver = Callable[[Any], str | Sequence[str]]
 
@@ -293,8 +294,3 @@ class TaskCheck:
 
     def _judge(self, one: Drawn, turns: Turns) -> Reward | None:
         return self.judge.judge(one.seed, one.problem, turns)
-
-
-def as_text(prompt: Any) -> str:
-    """Return the text of a prompt, the contents of its messages if it has any."""
-    return prompt if isinstance(prompt, str) else "\n".join(m["content"] for m in prompt)

@@ -11,9 +11,10 @@ from gymnasium.error import ResetNeeded
 
 from ..env import TokenEnv
 from ..errors import IndexOutOfRange
+from ..problems import ProblemRef, Turns, examples_of
 from ..responses.texts import GARBAGE
 from .findings import Findings, shown
-from .verdicts import Turns, named, plain, turns_of
+from .verdicts import named, plain
 
 #: The keys of ``info`` and their types, on every path.
 INFO = {
@@ -53,7 +54,7 @@ class TokenEnvCheck:
         for seed in self.seeds:
             self._reset(seed=seed)
             task = self.env.task
-            wanted = task.problem_id(task.sample(np.random.default_rng(seed)))
+            wanted = task.problem_id(ProblemRef(seed=seed).of(task))
             given = task.problem_id(self.env.problem)
             fault = f"reset(seed={seed}) gives problem {given}, the task draws {wanted}"
             advice = "Call super().reset(seed=seed) once, then task.sample(self.np_random)"
@@ -62,8 +63,8 @@ class TokenEnvCheck:
     def _play_all(self) -> None:
         for seed in self.seeds:
             self._reset(seed=seed)
-            examples = self.env.task.examples(self.env.problem)
-            for turns in [*map(turns_of, examples), *((text,) for text in GARBAGE[:4])]:
+            examples = examples_of(self.env.task, self.env.problem)
+            for turns in [*examples, *((text,) for text in GARBAGE[:4])]:
                 for ended in (True, False) if self.env.codec.eos_token_id is not None else (False,):
                     self._play(seed, turns, ended)
 

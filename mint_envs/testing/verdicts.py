@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-
 from ..core import Reward, Task
 from ..errors import RewardError
+from ..problems import NoVerdict, ProblemRef, Turns, examples_of, play
 from .findings import Findings, cut, shown
 from .guards import Watch
 
-Turns = tuple[str, ...]
 Fault = tuple[str, str, str]  # check, what is wrong, what to do
 
-_LONGEST_EPISODE = 1000  # turns
 _COMPARED = 60  # different parts of rewards to one problem that are compared with one another
 
 _NO_RAISE = "Any string gets a Reward: return Reward(0.0) for what cannot be read"
@@ -26,40 +23,10 @@ _PLAIN = "Metadata holds plain JSON values: str, int, finite float, bool, list, 
 _RISING = "More that is right must never earn less: make the score rise with its parts"
 
 
-def turns_of(key: Any) -> Turns:
-    """Return the responses, one a turn, that a key of ``examples`` stands for."""
-    return (key,) if isinstance(key, str) else tuple(key)
-
-
-class NoVerdict(Exception):
-    """There is no Reward where one is due."""
-
-
-def finish(task: Task[Any], problem: Any, turns: Turns) -> Reward:
-    """Play ``turns``, then "" until the episode is over; return its reward.
-
-    Raises:
-        NoVerdict: the verdict is no Reward, or there is none after 1000 turns.
-    """
-    if task.single_turn:
-        answer: Any = task.score(problem, turns[0])
-        if isinstance(answer, Reward):
-            return answer
-        raise NoVerdict(f"gets {answer!r}, a {type(answer).__name__}")
-    episode = task.start(problem)
-    for text in turns + ("",) * _LONGEST_EPISODE:
-        answer = episode.respond(text)
-        if isinstance(answer, Reward):
-            return answer
-        if not isinstance(answer, str | list | tuple):
-            raise NoVerdict(f"gets {answer!r}, a {type(answer).__name__}")
-    raise NoVerdict(f"and then {_LONGEST_EPISODE} empty ones do not end the episode")
-
-
 def outcome(task: Task[Any], problem: Any, turns: Turns) -> Reward | str:
     """Return the reward, or which error there was instead."""
     try:
-        return finish(task, problem, turns)
+        return play(task, problem, turns)
     except (Exception, SystemExit) as error:
         return f"raises {named(error)}"
 
@@ -88,7 +55,7 @@ def reward_print(result: Reward | str) -> str:
 
 def problem_print(task: Task[Any], problem: Any) -> str:
     """Return what can be seen of a problem as text."""
-    examples = [[list(turns_of(key)), value] for key, value in task.examples(problem).items()]
+    examples = [[list(turns), value] for turns, value in examples_of(task, problem).items()]
     prompt, name = plain(task.prompt(problem)), task.problem_id(problem)
     return f"the prompt {prompt} (id {name}, examples {plain(examples)})"
 
@@ -97,7 +64,7 @@ def replay(
     task: Task[Any], seeds: list[int], games: list[list[Turns]]
 ) -> tuple[list[str], list[str]]:
     """Return what problems and rewards look like: the job of another process."""
-    problems = [task.sample(np.random.default_rng(seed)) for seed in seeds]
+    problems = [ProblemRef(seed=seed).of(task) for seed in seeds]
     prints = [problem_print(task, problem) for problem in problems]
     rewards = [
         reward_print(outcome(task, problem, turns))
@@ -142,7 +109,7 @@ class Judge:
         """Return (the reward, unless it is faulty; its faults), and note nothing."""
         watch = Watch()
         try:
-            reward = finish(self._task, problem, turns)
+            reward = play(self._task, problem, turns)
         except RewardError as error:
             return None, [("range", f"{said(turns)} gets: {cut(str(error))}", _IN_RANGE)]
         except NoVerdict as error:

@@ -74,7 +74,7 @@ def play(rows: list[dict[str, Any]], policy: Policy, max_turns: int) -> Any:
 
 def test_one_turn_through_the_generator() -> None:
     rows = adapter.rows(SUM, 6)
-    right = {row["prompt"][0]["content"]: answer(SUM, row["task_seed"]) for row in rows[:4]}
+    right = {row["prompt"][0]["content"]: answer(SUM, row["task_index"]) for row in rows[:4]}
     said = play(rows, lambda context: next((a for q, a in right.items() if q in context), "x"), 1)
     assert [sum(rewards) for rewards in said["rewards"]] == [1, 1, 1, 1, 0, 0]
     for rewards, mask, ids in zip(
@@ -98,7 +98,7 @@ def test_several_turns_through_the_generator() -> None:
     rows = adapter.rows(GUESS, 4)
     said = play(rows, lambda context: str(context.count("higher") + context.count("lower")), 5)
     for row, rewards, mask in zip(rows, said["rewards"], said["loss_masks"], strict=True):
-        number = int(answer(GUESS, row["task_seed"]))
+        number = int(answer(GUESS, row["task_index"]))
         assert sum(rewards) == pytest.approx(max(0, 3 - number) / 3)
         assert (0 in mask) == (number > 0)  # what the environment says is not trained on
 

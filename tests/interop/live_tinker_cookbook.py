@@ -57,13 +57,13 @@ def groups(env: str, size: int, **settings: Any) -> list[adapter.MintGroup]:
     data, test = asyncio.run(config.dataset_builder())
     assert test is None
     assert len(data) == 3
-    assert [group.seed for i in range(3) for group in data.get_batch(i)] == list(range(6))
+    assert [group.index for i in range(3) for group in data.get_batch(i)] == list(range(6))
     return pickle.loads(pickle.dumps(data.get_batch(0)))
 
 
 def test_a_group_becomes_training_data() -> None:
     group = groups(SUM, 4)[0]
-    right = answer(SUM, group.seed)
+    right = answer(SUM, group.index)
     policy = Script(lambda _, call: [right, "0", "0", right][call])
     result = asyncio.run(do_group_rollout(group, policy))
     assert sorted(result.get_total_rewards()) == [0.0, 0.0, 1.0, 1.0]
@@ -77,7 +77,7 @@ def test_a_group_becomes_training_data() -> None:
 
 def test_unmeasured_moves_nothing() -> None:
     group = groups(SUM, 4)[1]
-    right = answer(SUM, group.seed)
+    right = answer(SUM, group.index)
     policy = Script(lambda _, call: [right, "down", "0", "0"][call])
     result = asyncio.run(do_group_rollout(group, policy))
     (advantages,) = compute_advantages([result])
@@ -98,7 +98,7 @@ def test_several_turns_are_one_sequence() -> None:
         return str(context.count("higher") + context.count("lower"))
 
     result = asyncio.run(do_group_rollout(group, Script(policy)))
-    number = int(answer(GUESS, group.seed))
+    number = int(answer(GUESS, group.index))
     assert result.get_total_rewards() == pytest.approx([max(0, 3 - number) / 3] * 2)
     data, _ = assemble_training_data([result], compute_advantages([result]))
     assert len(data) == 2
@@ -112,7 +112,7 @@ def test_code_is_run() -> None:
     import mint_envs
 
     task = mint_envs.make("mint/Code-v0", style="chat").unwrapped.task  # type: ignore[attr-defined]
-    gold = next(iter(task.examples(task.problem(group.seed))))
+    gold = next(iter(task.examples(task.problem(group.index))))
     result = asyncio.run(do_group_rollout(group, Script(lambda _, call: [gold, "no"][call])))
     assert sorted(result.get_total_rewards()) == [0.0, 1.0]
 

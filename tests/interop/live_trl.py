@@ -181,9 +181,9 @@ def test_environment_factory_with_the_real_tools(tmp_path: Path) -> None:
 
 def test_environments_are_closed() -> None:
     environment = adapter.environment_factory(GUESS)()
-    environment.reset(task_seed=1)
+    environment.reset(task_index=1)
     before = flaky._Guessing.closed
-    environment.reset(task_seed=2)
+    environment.reset(task_seed=2)  # of a row of before
     assert flaky._Guessing.closed == before + 1
     gone = weakref.ref(environment)
     del environment

@@ -46,7 +46,7 @@ def scored(task: Any, reply: str) -> Any:
 
 def test_offline_score() -> None:
     made = tasks(env=SUM, count=3)
-    assert [task.data.task_seed for task in made] == [0, 1, 2]
+    assert [task.data.task_index for task in made] == [0, 1, 2]
     assert len({task.key for task in made}) == 3
     assert scored(made[1], answer(SUM, 1)).reward == 1.0
     trace = scored(made[1], "nothing")
@@ -100,7 +100,7 @@ def test_vf_eval(tmp_path: Path) -> None:
         )  # fmt: skip
     (file,) = tmp_path.rglob("traces.jsonl")
     episodes = [json.loads(line) for line in file.read_text().splitlines()]
-    traces = {e["task"]["data"]["task_seed"]: e["traces"][0] for e in episodes}
+    traces = {e["task"]["data"]["task_index"]: e["traces"][0] for e in episodes}
     assert sorted(traces) == [0, 1, 2, 3], done.stdout + done.stderr
     for seed, trace in traces.items():
         told = [error["message"] for error in trace["errors"]]

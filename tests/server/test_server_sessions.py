@@ -16,9 +16,10 @@ from serving import serving
 from mint_envs import Reward
 from mint_envs.client import Client, SessionLost
 from mint_envs.executors.processes import Processes
+from mint_envs.problems import ProblemRef
 from mint_envs.serve import Settings
 from mint_envs.serve.sessions import Session, Sessions
-from mint_envs.serve.work import Busy, Ref
+from mint_envs.serve.work import Busy
 
 # -- sessions -------------------------------------------------------------------------------------
 
@@ -88,7 +89,7 @@ def store(**given: Any) -> tuple[Sessions, list[float]]:
 
 
 def opened(sessions: Sessions) -> Session:
-    session = Session("e", Count(), Ref("seed", 0))
+    session = Session("e", Count(), ProblemRef(seed=0))
     sessions.add(session)
     return session
 

@@ -13,11 +13,12 @@ from typing import Any
 
 from ...children import ChildGone, ChildLate, LineChild
 from ...errors import MintEnvsError, SettingError
+from ...loading import is_file
+from ...problems import ProblemRef, Turns
 from ...responses.items import Item
 from .targets import Target
 from .worker import CLOCK
 
-Turns = tuple[str, ...]
 Pair = tuple[int, Turns]
 
 _START_S = 300.0  # importing a user's module may load a model
@@ -63,7 +64,7 @@ class Worker:
     Args:
         target: what to load.
         problems: how many of its problems to take.
-        wanted: numbers of problems to take besides; None for all there are.
+        wanted: problems to take besides; None for all there are.
         timeout_s: seconds of CPU time of the child for one reply; by the clock, six times that.
         memory_mb: address space of the child; 0: half of what is free.
         hash_seed: of the child's ``hash``.
@@ -73,7 +74,7 @@ class Worker:
         self,
         target: Target,
         problems: int = 32,
-        wanted: Sequence[int] | None = (),
+        wanted: Sequence[ProblemRef] | None = (),
         timeout_s: float = 20.0,
         memory_mb: int = 0,
         hash_seed: str = "1",
@@ -81,9 +82,9 @@ class Worker:
         self._setup: dict[str, Any] = {
             "target": asdict(target),
             "problems": problems,
-            "wanted": None if wanted is None else list(wanted),
+            "wanted": None if wanted is None else [ref.to_row() for ref in wanted],
             "memory_mb": memory_mb,
-            "path": [str(Path.cwd()), *sys.path],
+            "path": _path(target),
         }
         self.timeout_s, self._hash_seed = timeout_s, hash_seed
         self._child: LineChild | None = None
@@ -241,6 +242,14 @@ class Worker:
         """End the process; from now on only copies of the next one score."""
         self._kill()
         self._died = True
+
+
+def _path(target: Target) -> list[str]:
+    """Return where the child finds modules: first in the working folder, as a script does.
+
+    Not so for a file, whose name another file there may have: it is found by its path.
+    """
+    return sys.path[:] if is_file(target.name) else [str(Path.cwd()), *sys.path]
 
 
 def _environment(hash_seed: str) -> dict[str, str]:

@@ -12,36 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...core import Prompt
-from ...datasets import Row, look_up
+from ...datasets import Row
 from ...errors import SettingError
+from ...problems import as_text
 from ...process_local import ProcessLocal
+from ...records.fields import GOLDS, gold_of
 
 Call = Callable[[Row, Prompt, str], Any]
 
-PROMPTS = ("prompt", "question", "problem", "query", "q", "instruction", "input", "text", "content")
-GOLDS = (
-    "reward_model.ground_truth",
-    "reward_spec.ground_truth",
-    "answer",
-    "gold",
-    "ground_truth",
-    "expected",
-    "target",
-    "reference",
-    "canonical_solution",
-    "solution",
-    "label",
-)
 RESPONSES = ("response", "completion", "output", "generation", "solution_str", "prediction")
 _SAMPLES = ("sample", "row", "problem", "example", "item", "doc", "data", "record")
 _HARMLESS = ("log_extra", "log_metric", "trainer_state")
 _OF_TRL = {"prompts", "completions", "completion_ids", *_HARMLESS}
 _OF_VERL = {"data_source", "solution_str", "ground_truth", "extra_info"}
-
-
-def gold_of(row: Row) -> Any:
-    """Return the right answer of a row under any of its usual names, else None."""
-    return look_up(row, GOLDS)
 
 
 def adapt(function: Callable[..., Any], name: str, rows: Sequence[Row] = ()) -> Call:
@@ -170,7 +153,7 @@ def _verl_offers(row: Row, response: str) -> dict[str, Any]:
 
 def _open_rlhf(function: Callable[..., Any]) -> Call:
     def call(row: Row, prompt: Prompt, response: str) -> Any:
-        text = prompt if isinstance(prompt, str) else "\n".join(m["content"] for m in prompt)
+        text = as_text(prompt)
         return _one(_finish(function([text + response], [text], [gold_of(row)])))
 
     return call

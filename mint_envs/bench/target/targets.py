@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import inspect
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ...core import Task
-from ...errors import SettingError, did_you_mean
+from ...errors import SettingError
+from ...interop.mint import AdapterTask
+from ...loading import imported, is_file
 from .functions import adapt
-from .rows_task import AdapterTask, BenchTask, CallableTask, FunctionTask, built
+from .rows_task import CallableTask, FunctionTask, built
 
 _MINTS = ["prompt", "response"]
 
@@ -27,7 +25,7 @@ class Target:
         name: an environment id, ``module:object`` or ``path.py:object``.
         settings: of an environment or a task class.
         rows: the problems, for a function that brings none of its own.
-        low, high: the range of the rewards of a function.
+        low, high: the range of the rewards of a function or an adapter.
     """
 
     name: str
@@ -36,6 +34,16 @@ class Target:
     low: float = 0.0
     high: float = 1.0
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The lowest and the highest reward."""
+        return self.low, self.high
+
+
+#: What a user's own reward is, once loaded: unlike a ``Task`` it keeps no contract, so it is
+#: scored one response at a time, where it may hang or end its process.
+FOREIGN = (FunctionTask, AdapterTask)
+
 
 def load(target: Target) -> Task[Any]:
     """Return the target as a task. Imports the user's code: called in a child process only.
@@ -43,14 +51,13 @@ def load(target: Target) -> Task[Any]:
     Raises:
         SettingError: there is no such thing, it is no reward, or it needs rows and has none.
     """
-    if target.name.endswith(".py"):
+    if is_file(target.name) and ":" not in target.name:
         raise SettingError(f"{target.name!r} is a file: name its function, {target.name}:FUNCTION")
     if ":" not in target.name or target.name.partition(":")[2].count("/"):
         return _environment(target)
-    found = imported(target.name)
-    task = _task_of(found, target)
-    if isinstance(task, BenchTask):
-        task.low, task.high, task.source = target.low, target.high, (load, target)
+    task = _task_of(imported(target.name), target)
+    if isinstance(task, FOREIGN):
+        task.source = load, target
     return task
 
 
@@ -73,68 +80,21 @@ def _environment(target: Target) -> Task[Any]:
     return env.task
 
 
-def imported(name: str) -> Any:
-    """Return what ``module:name`` or ``file.py:name`` names; a file is loaded once.
-
-    Raises:
-        SettingError: there is no such module, file or name; says what there is.
-    """
-    module, _, path = name.rpartition(":")
-    try:
-        found: Any = (
-            _from_file(module) if module.endswith(".py") else importlib.import_module(module)
-        )
-    except ImportError as error:
-        raise SettingError(f"{name!r}: {error} (looked from {Path.cwd()})") from error
-    for part in path.split("."):
-        if not hasattr(found, part):
-            raise SettingError(f"{module} has no {part!r}. {did_you_mean(part, _names(found))}")
-        found = getattr(found, part)
-    return found
-
-
-def _names(found: Any) -> list[str]:
-    """Return what a module, or a class, defines and does not import, if it can be called."""
-    home = getattr(found, "__name__", "")
-    return [
-        name
-        for name, value in getattr(found, "__dict__", {}).items()
-        if callable(value) and not name.startswith("_")
-        and getattr(value, "__module__", home) in (home, getattr(found, "__module__", home))
-    ]  # fmt: skip
-
-
-def _from_file(path: str) -> Any:
-    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-    if spec is None or spec.loader is None or not Path(path).is_file():
-        raise SettingError(f"{path!r} is no Python file (looked from {Path.cwd()})")
-    known = sys.modules.get(spec.name)
-    if known is not None and getattr(known, "__file__", None) == spec.origin:
-        return known  # loaded twice, its functions would not be those that pickle finds
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[spec.name]
-        raise
-    return module
-
-
 def _task_of(found: Any, target: Target) -> Task[Any]:
     if inspect.isclass(found) and issubclass(found, Task):
         return found(**target.settings)
     if isinstance(found, Task):
         return found
     if hasattr(found, "compute_reward") and hasattr(found, "build_dataset"):
-        return AdapterTask(built(found, target.name))
+        return AdapterTask(built(found, target.name), None, target.reward_range)
     _needs_rows(target)
     made = built(found, target.name)
     if not callable(made):
         raise SettingError(f"{target.name!r} is a {type(made).__name__}, which cannot be called")
     if not inspect.isroutine(made) and _takes_tokens(found, made):
-        return CallableTask(target.rows, made)
-    return FunctionTask(target.rows, adapt(made, target.name, target.rows))
+        return CallableTask(target.rows, made, target.reward_range)
+    call = adapt(made, target.name, target.rows)
+    return FunctionTask(target.rows, call, target.reward_range)
 
 
 def _takes_tokens(found: Any, made: Any) -> bool:

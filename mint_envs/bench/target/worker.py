@@ -26,19 +26,21 @@ from typing import Any, NoReturn, TextIO
 
 from ...core import Task
 from ...errors import ContractError, MintEnvsError, RewardError, SettingError
+from ...interop.mint import AdapterTask
+from ...loading import imported
+from ...problems import NoVerdict, ProblemRef, Turns, play
+from ...responses.hacks import CANARY
 from ...responses.items import describe, settled
-from ...testing.verdicts import NoVerdict, finish, named
-from .rows_task import AdapterTask, BenchTask, FunctionTask
-from .targets import Target, imported, load
-
-#: What the benchmark's programs leave behind wherever they are run.
-CANARY = "mint_envs_canary"
+from ...testing.verdicts import named
+from .rows_task import FunctionTask
+from .targets import FOREIGN, Target, load
 
 _PDEATHSIG = 1
 _POLL_S = 0.02
 
 CLOCK = 6  # seconds by the clock for one of CPU time: a busy machine is not a hanging one
 
+_UNREAD = "its problems cannot be read"
 _BATCH = 64
 _FEW = 1000  # rows of a function that are all taken
 _PROGRAM = re.compile(r"^(def|class|import|from) ", re.MULTILINE)
@@ -48,13 +50,19 @@ class Session:
     """The target, loaded, and its problems."""
 
     def __init__(self, setup: dict[str, Any]) -> None:
-        self.task: Task[Any] = load(Target(**setup["target"]))
-        self.numbers = _numbers(self.task, setup["problems"], setup["wanted"])
-        self.problems = [self.task.problem(number) for number in self.numbers]
+        target = Target(**setup["target"])
+        self.task: Task[Any] = load(target)
+        wanted = setup["wanted"]
+        refs = None if wanted is None else [ProblemRef(**row) for row in wanted]
+        self.refs = _refs(self.task, setup["problems"], refs)
+        try:
+            self.problems = [ref.of(self.task) for ref in self.refs]
+        except Exception as error:  # of an adapter, which makes its prompts here
+            raise SettingError(f"{target.name}: {_UNREAD}: {named(error)}") from error
 
     def items(self) -> list[dict[str, Any]]:
-        pairs = enumerate(zip(self.numbers, self.problems, strict=True))
-        found = [describe(self.task, problem, i, n) for i, (n, problem) in pairs]
+        pairs = enumerate(zip(self.refs, self.problems, strict=True))
+        found = [describe(self.task, problem, i, ref) for i, (ref, problem) in pairs]
         return [item.to_json() for item in settled(found)]
 
     def verdict(self, index: int, turns: list[str]) -> list[Any]:
@@ -66,7 +74,7 @@ class Session:
         return [status, score, note, seconds, sys.modules.pop(CANARY, None) is not None]
 
 
-def _numbers(task: Task[Any], count: int, wanted: list[int] | None) -> list[int]:
+def _refs(task: Task[Any], count: int, wanted: list[ProblemRef] | None) -> list[ProblemRef]:
     """Return which problems to take: ``count`` spread over the data set, and those wanted."""
     size = task.size
     if isinstance(task, FunctionTask) and (wanted != [] or task.size <= _FEW):
@@ -77,13 +85,21 @@ def _numbers(task: Task[Any], count: int, wanted: list[int] | None) -> list[int]
         chosen = list(range(size if size is not None else count))
     else:
         chosen = [i * size // count for i in range(count)]  # a part that speaks for the whole
-    return list(dict.fromkeys([*chosen, *(wanted or [])]))
+    refs = [ProblemRef(index=index) for index in chosen]
+    return list(dict.fromkeys([*refs, *(_by_index(task, ref) for ref in wanted or [])]))
 
 
-def _verdict(task: Task[Any], problem: Any, turns: tuple[str, ...]) -> tuple[str, Any, str]:
+def _by_index(task: Task[Any], ref: ProblemRef) -> ProblemRef:
+    """Return the same problem by its index, where it is an endless task's: one has one name."""
+    if task.size is None and ref.seed is not None:
+        return ProblemRef(index=ref.seed)
+    return ref
+
+
+def _verdict(task: Task[Any], problem: Any, turns: Turns) -> tuple[str, Any, str]:
     """Return (status, score, note); status is "ok", "unmeasured", "range" or "error"."""
     try:
-        reward = finish(task, problem, turns)
+        reward = play(task, problem, turns)
     except (RewardError, NoVerdict) as error:
         return "range", None, str(error)
     except MintEnvsError as error:
@@ -99,7 +115,7 @@ def _verdict(task: Task[Any], problem: Any, turns: tuple[str, ...]) -> tuple[str
 
 
 def _score(session: Session, request: dict[str, Any]) -> Iterator[Any]:
-    apart = request["apart_s"] if isinstance(session.task, BenchTask) else 0
+    apart = request["apart_s"] if isinstance(session.task, FOREIGN) else 0
     for index, turns in request["pairs"]:
         if not apart:
             yield session.verdict(index, turns)
@@ -190,7 +206,7 @@ def _items(session: Session, request: dict[str, Any]) -> Iterator[Any]:
     try:
         described = _described(session, request["apart_s"])
     except BaseException as error:
-        yield {"failed": f"its problems cannot be read: {named(error)}"}
+        yield {"failed": f"{_UNREAD}: {named(error)}"}
         return
     yield {
         "items": described,
@@ -198,7 +214,7 @@ def _items(session: Session, request: dict[str, Any]) -> Iterator[Any]:
         "size": task.size,
         "nondeterministic": task.nondeterministic,
         "same_again": getattr(task, "same_again", True),
-        "function": isinstance(task, BenchTask),
+        "function": isinstance(task, FOREIGN),
         "from_rows": isinstance(task, FunctionTask),
         "stop": list(task.stop),
     }
@@ -234,7 +250,7 @@ def _contract(session: Session, request: dict[str, Any]) -> Iterator[Any]:
 def _batch(session: Session, request: dict[str, Any]) -> Iterator[Any]:
     """Score batches for some seconds, no program twice; yield [responses scored, seconds]."""
     rounds, done, start = 0, 0, perf_counter()
-    in_batches = session.task.single_turn and not isinstance(session.task, BenchTask)
+    in_batches = session.task.single_turn and not isinstance(session.task, FOREIGN)
     while perf_counter() - start < request["seconds"] or not rounds:
         rounds += 1
         for batch in _batches(request["pairs"]):

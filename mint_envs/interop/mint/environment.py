@@ -9,19 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from ...core import Prompt, Reward, Task, TokenPrompt
 from ...env import TokenEnv
-from ...errors import IndexOutOfRange, RewardError, require
+from ...errors import RewardError, require
+from ...loading import Loaded
+from ...problems import row_at
 from ...tokens import Codec
 from .adapter import Adopted, RLAdapter, name_of, prompt_ids, prompt_ids_for
 from .task_adapter import EnvAdapter
 
 _LEAVES = 50  # values in a sample that are tried for its answer
+_ANSWERS = ("answer", "gold", "ground_truth", "reference", "solution")
 
 
 def from_adapter(
@@ -61,7 +63,7 @@ class AdapterProblem:
     text: str
 
 
-class AdapterTask(Task[AdapterProblem]):
+class AdapterTask(Loaded, Task[AdapterProblem]):
     """An adapter as a task.
 
     A data set that comes out the same however the global generators are seeded is a data set,
@@ -71,6 +73,9 @@ class AdapterTask(Task[AdapterProblem]):
 
     Args and errors are those of ``from_adapter``.
     """
+
+    #: Whether the answer of a sample may be looked for by asking the adapter.
+    asks = True
 
     def __init__(
         self,
@@ -102,6 +107,11 @@ class AdapterTask(Task[AdapterProblem]):
         return rows
 
     @property
+    def same_again(self) -> bool:
+        """False if the data set is another each time that it is built."""
+        return self._rows is not None
+
+    @property
     def size(self) -> int | None:
         return None if self._rows is None else len(self._rows)
 
@@ -112,9 +122,7 @@ class AdapterTask(Task[AdapterProblem]):
     def problem(self, index: int) -> AdapterProblem:
         if self._rows is None:
             return super().problem(index)
-        if index >= len(self._rows):
-            raise IndexOutOfRange(f"index={index}: the data set has {len(self._rows)} problems")
-        return self._problem(self._rows[index])
+        return self._problem(row_at(self._rows, index))
 
     def _problem(self, sample: Any) -> AdapterProblem:
         ids = prompt_ids(self.adapter, sample, self._codec)
@@ -159,8 +167,11 @@ class AdapterTask(Task[AdapterProblem]):
         """Return the adapter's own; else what stands in the sample and earns the full mark."""
         own = self.adapter.examples  # other things have been called so
         given = own(problem.sample) if callable(own) else {}
-        found = islice(_leaves(problem.sample), _LEAVES)
-        return given or {text: 1.0 for text in found if self._is_right(text, problem)}
+        if given or not self.asks:
+            return given
+        found = sorted(_leaves(problem.sample), key=_unlikely)[:_LEAVES]
+        texts = [str(value) for _, value in found]
+        return {text: 1.0 for text in texts if self._is_right(text, problem)}
 
     def _is_right(self, text: str, problem: AdapterProblem) -> bool:
         if text == problem.sample:  # the sample is the prompt, not its answer
@@ -189,13 +200,19 @@ def _look(rows: Sequence[Any]) -> str:
     return repr(rows)
 
 
-def _leaves(value: Any, depth: int = 4) -> Iterator[str]:
-    """Return the texts and numbers in a sample: one of them may be the answer."""
+def _leaves(value: Any, name: str = "", depth: int = 4) -> Iterator[tuple[str, str | int | float]]:
+    """Yield the texts and numbers in a sample, with their names: one of them may be the answer."""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield str(value)
+        yield name, value
     elif depth and isinstance(value, Mapping):
-        for item in value.values():
-            yield from _leaves(item, depth - 1)
+        for key, item in value.items():
+            yield from _leaves(item, str(key), depth - 1)
     elif depth and isinstance(value, list | tuple):
         for item in value:
-            yield from _leaves(item, depth - 1)
+            yield from _leaves(item, name, depth - 1)
+
+
+def _unlikely(leaf: tuple[str, str | int | float]) -> tuple[bool, int]:
+    """Sort by it: what is named as an answer, then numbers, then texts, short ones first."""
+    name, value = leaf
+    return name not in _ANSWERS, len(value) if isinstance(value, str) else 0

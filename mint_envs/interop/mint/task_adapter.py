@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ...core import Reward, Task
 from ...errors import RewardError, require
+from ...problems import ProblemRef
 from ...tokens import Codec
 from .adapter import RLAdapter
 
@@ -26,7 +25,7 @@ class EnvAdapter(RLAdapter):
     def build_dataset(self) -> list[Any]:
         seeds = range(self._next, self._next + self._size)
         self._next += self._size
-        return [self.task.sample(np.random.default_rng(seed)) for seed in seeds]
+        return [ProblemRef(seed=seed).of(self.task) for seed in seeds]
 
     def make_prompt(self, sample: Any, tokenizer: Any) -> list[int]:
         if tokenizer is not self._codec.tokenizer:

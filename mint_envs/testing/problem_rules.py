@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..core import Task
+from ..problems import ProblemRef, Turns, examples_of
 from .findings import Findings, apart, shown
 from .guards import Watch, global_seed
-from .verdicts import OWN_RNG, Turns, named, plain, problem_print, said, score_of, turns_of
+from .verdicts import OWN_RNG, named, plain, problem_print, said, score_of
 
 _DRAWS = 200  # problems that are drawn at least; the first few are tried in full
 
@@ -30,9 +29,8 @@ class Drawn:
 
 def draw(task: Task[Any], seed: int) -> Drawn:
     """Return the problem of ``seed``."""
-    problem = task.sample(np.random.default_rng(seed))
-    examples = {turns_of(key): value for key, value in task.examples(problem).items()}
-    return Drawn(seed, problem, examples, problem_print(task, problem))
+    problem = ProblemRef(seed=seed).of(task)
+    return Drawn(seed, problem, examples_of(task, problem), problem_print(task, problem))
 
 
 class ProblemCheck:
