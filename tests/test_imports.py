@@ -27,8 +27,9 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "core": {"errors"},
     "atomic": set(),
+    "jsonl": {"errors"},
     "hub": set(),
-    "datasets": {*CORE, "hub"},
+    "datasets": {*CORE, "hub", "jsonl"},
     "spaces": set(),
     "tokenizers": {*CORE, "hub"},
     "tokens": {*CORE, "tokenizers"},
@@ -38,10 +39,11 @@ ROOMS: dict[str, set[str]] = {
     "env": {*CORE, "spaces", "tokens", "executors"},
     "vector": {*CORE, "spaces", "tokens", "env", "executors"},
     "registration": {*CORE, "spaces", "tokens", "env", "vector", "interop.mint"},
-    "compose": {*CORE, "env", "registration", "compose", "__version__"},
+    "compose": {*CORE, "env", "jsonl", "registration", "compose", "__version__"},
     "wrappers": {"compose", "registration"},
     **{family: {*CORE, "datasets", family} for family in FAMILIES},
 }
+ROOMS["chat"].add("atomic")
 ROOMS["code"].add("sandbox")
 ROOMS["tooluse"].add("sandbox")
 #: Rooms that stand on top, and may import all of mint_envs.

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mint_envs.atomic import write_whole
-
-from .jsonl import read_rows
+from mint_envs.jsonl import whole_rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -94,7 +93,7 @@ def _column(rows: Sequence[dict[str, Any]], key: str) -> Floats:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    return read_rows(path) if path.exists() else []
+    return whole_rows(path) if path.exists() else []
 
 
 def main() -> None:

@@ -32,12 +32,13 @@ from typing import Any
 
 import mint_envs
 from mint_envs.atomic import write_whole
+from mint_envs.errors import DatasetError
+from mint_envs.jsonl import append_rows, cut_rows
 
 from .backends import Backend
 from .config import TrainConfig
 from .errors import TrainerError
 from .evaluation import split_settings
-from .jsonl import append_rows, cut_rows
 from .log import Log
 from .report import draw_curve
 from .rollout import Episode
@@ -188,6 +189,8 @@ class Run:
     def _writing(self) -> Iterator[None]:
         try:
             yield
+        except DatasetError as error:  # a file that was edited
+            raise TrainerError(f"{error}: mend it, or delete the line") from error
         except OSError as error:
             reason = error.strerror or str(error)
             raise TrainerError(

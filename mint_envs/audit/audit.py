@@ -17,8 +17,8 @@ from ..code.rows import _READERS as CODE_FORMS
 from ..core import Prompt
 from ..datasets import Row, load_rows, look_up, row_id
 from ..errors import DatasetError, SettingError
+from ..jsonl import Appended, cut_torn, line_of, read_rows
 from ..math.rows import PRESETS
-from ..records.files import Appended, line_of, whole_lines
 from ..reports.audited import KINDS, Audited
 from ..reports.report import Case, Report, Section, Table
 from ..sandbox import Sandbox, shared
@@ -126,9 +126,12 @@ def _question(row: Row) -> str:
 def _done(out: str | None, count: int) -> dict[int, Audited]:
     """Return what an earlier run has written, by row."""
     found: dict[int, Audited] = {}
-    for number, line in enumerate(whole_lines(Path(out)) if out else [], 1):
+    if out is None:
+        return found
+    cut_torn(Path(out))
+    for number, row in read_rows(Path(out)):
         try:
-            one = Audited.from_json(json.loads(line))
+            one = Audited.from_json(row)
         except (ValueError, TypeError, KeyError) as error:
             raise DatasetError(
                 f"line {number} of {out!r} is no line of an audit: {error}"
