@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from mint_envs.audit.audit import AuditOptions, audit, drop_lines
 from mint_envs.audit.audit_code import CodeSettings, _equal
+from mint_envs.audit.audited import Audited
 from mint_envs.audit.duplicates import twins
 from mint_envs.audit.prompts import examples_in
 from mint_envs.cli import main
@@ -22,7 +23,6 @@ from mint_envs.code.plan import make_plan
 from mint_envs.code.tasks import CodeTask
 from mint_envs.errors import DatasetError, SettingError
 from mint_envs.math.tasks import MathTask
-from mint_envs.reports.audited import Audited
 from mint_envs.responses.inputs import Call, calls_of, like
 from mint_envs.responses.mutants import mutants
 

@@ -14,7 +14,7 @@ import mint_envs
 HEAVY = {
     "torch", "transformers", "tokenizers", "mint", "tinker", "sympy", "datasets", "hypothesis",
     "pyarrow", "matplotlib", "pydantic", "rich", "huggingface_hub", "trainers", "benchmarks",
-    "jsonschema", "httpx", "tenacity", "ray", "fastapi", "uvicorn",
+    "jsonschema", "httpx", "jinja2", "tenacity", "ray", "fastapi", "uvicorn",
 }  # fmt: skip
 
 PACKAGE = Path(mint_envs.__file__).parent

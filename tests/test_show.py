@@ -24,6 +24,7 @@ from textual.widgets import DataTable, Input, Static
 from mint_envs.cli import main
 from mint_envs.errors import DatasetError, SettingError
 from mint_envs.reports.browser import Browser
+from mint_envs.reports.pages import transcripts_page
 from mint_envs.reports.plain import readable, render
 from mint_envs.reports.transcripts import (
     Filter,
@@ -34,7 +35,6 @@ from mint_envs.reports.transcripts import (
     parse_span,
     transcript,
 )
-from mint_envs.reports.transcripts_page import page
 
 EVIL = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>%DATA% [bold]"
 
@@ -134,7 +134,7 @@ def test_odd_fields_are_left_out_or_shown(fields: dict[str, Any]) -> None:
         return
     assert one.reward is None or math.isfinite(one.reward)
     assert "the words" in render(one).plain
-    page(Rollouts("n", (one,)), (one,), 1)
+    transcripts_page(Rollouts("n", (one,)), (one,), 1)
 
 
 def test_filters() -> None:
@@ -294,7 +294,7 @@ def test_a_page_of_rewards_beyond_what_can_be_drawn(more: dict[str, Any]) -> Non
     rewards = [1e308, -1e308, 1e308, 0.5]
     rows = [row(8 * i, reward=value, **more) for i, value in enumerate(rewards)]
     rollouts = Rollouts("far", tuple(transcript(r, i, "f") for i, r in enumerate(rows)))
-    text = page(rollouts, rollouts.transcripts, len(rows))
+    text = transcripts_page(rollouts, rollouts.transcripts, len(rows))
     assert "1e+308" in text
     assert "<svg" in text
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..errors import DatasetError
+from ..records.files import write_whole
 from ..reports.plain import headline, render
 from ..reports.transcripts import (
     Filter,
@@ -74,10 +75,10 @@ def command(
             "out --step, --reward, --unmeasured or --search"
         )
     if html is not None:
-        from ..reports.transcripts_page import write_page
+        from ..reports.pages import transcripts_page
 
         shown = evenly(found, limit or _MOST_ON_A_PAGE)
-        write_page(html, rollouts, shown, len(found))
+        write_whole(html, transcripts_page(rollouts, shown, len(found)))
         click.echo(f"Wrote {html}: {len(shown):,} of {len(found):,} episodes")
     elif plain or not sys.stdout.isatty():
         _print(evenly(found, limit or 20), len(found))

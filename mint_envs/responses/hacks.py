@@ -6,8 +6,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from ..bench.target.worker import CANARY
+from .changes import changed, framed
 from .items import Item
-from .probes import Probe, changed, framed
+from .probes import Probe
 
 FEW = 3  #: problems for hacks that cost a process each
 _SEEN = f"import sys as _s\n_s.modules[{CANARY!r}] = _s\n"
