@@ -27,8 +27,8 @@ from mint_envs.reports.browser import Browser
 from mint_envs.reports.pages import transcripts_page
 from mint_envs.reports.plain import readable, render
 from mint_envs.reports.transcripts import (
-    Filter,
     Rollouts,
+    TranscriptFilter,
     chosen,
     evenly,
     load_rollouts,
@@ -140,15 +140,15 @@ def test_odd_fields_are_left_out_or_shown(fields: dict[str, Any]) -> None:
 def test_filters() -> None:
     every = [transcript(row(i), i, "f") for i in range(12)]
 
-    def numbers(wanted: Filter) -> list[int]:
+    def numbers(wanted: TranscriptFilter) -> list[int]:
         return [one.number for one in chosen(every, wanted)]
 
-    assert numbers(Filter(unmeasured=True)) == [5]
-    assert numbers(Filter(steps=(2, 2))) == [4, 5, 6, 7]
-    assert numbers(Filter(rewards=(1, 1))) == [1, 3, 7, 9, 11]  # 5 has no reward
-    assert numbers(Filter(steps=(2, 3), rewards=(0, 0.5))) == [4, 6, 8, 10]
-    assert numbers(Filter(search="TOOL SAYS")) == list(range(12))
-    assert numbers(Filter(search="three")) == []
+    assert numbers(TranscriptFilter(unmeasured=True)) == [5]
+    assert numbers(TranscriptFilter(steps=(2, 2))) == [4, 5, 6, 7]
+    assert numbers(TranscriptFilter(rewards=(1, 1))) == [1, 3, 7, 9, 11]  # 5 has no reward
+    assert numbers(TranscriptFilter(steps=(2, 3), rewards=(0, 0.5))) == [4, 6, 8, 10]
+    assert numbers(TranscriptFilter(search="TOOL SAYS")) == list(range(12))
+    assert numbers(TranscriptFilter(search="three")) == []
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def drive(rollouts: Rollouts, *steps: Callable[[Browser], Any] | str) -> None:
     """Press keys (text) and run checks (functions) in the browser."""
 
     async def play() -> None:
-        app = Browser(rollouts, Filter())
+        app = Browser(rollouts, TranscriptFilter())
         async with app.run_test(size=(120, 40)) as pilot:
             for step in steps:
                 if isinstance(step, str):

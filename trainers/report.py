@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from mint_envs.atomic import write_whole
 from mint_envs.jsonl import whole_rows
+from mint_envs.reports.drawing import NEEDED, can_draw
 from mint_envs.reports.plots import canvas, svg_file
 
 Floats = npt.NDArray[np.float64]
@@ -97,6 +98,8 @@ def main() -> None:
     parser.add_argument("-o", "--out", type=Path, default=Path("curves.svg"))
     parser.add_argument("--title", default=_HELD_OUT)
     options = parser.parse_args()
+    if not can_draw():
+        parser.error(NEEDED)
     draw_runs(options.runs, options.out, options.title)
     print(f"Drew {options.out}")
 

@@ -34,6 +34,7 @@ import mint_envs
 from mint_envs.atomic import write_whole
 from mint_envs.errors import DatasetError
 from mint_envs.jsonl import append_rows, cut_rows
+from mint_envs.reports.drawing import NEEDED, can_draw
 
 from .backends import Backend
 from .config import TrainConfig
@@ -147,10 +148,14 @@ class Run:
             write_whole(self.folder / "checkpoints" / "state.json", _pretty(state))
             self._drop_old_checkpoints()
             self.saved_path = sampler
-            draw_curve(self.folder)  # undisturbed too: a plotting library half imported is broken
+            if can_draw():  # undisturbed too: a plotting library half imported is broken
+                draw_curve(self.folder)
 
     def draw(self) -> None:
-        """Draw ``curve.svg`` from the files."""
+        """Draw ``curve.svg`` from the files, or say what draws it."""
+        if not can_draw():
+            self._log.say(f"No curve.svg: {NEEDED}")
+            return
         with self._writing():
             draw_curve(self.folder)
 

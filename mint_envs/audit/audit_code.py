@@ -18,7 +18,7 @@ from ..core import Reward
 from ..datasets import Row, row_id
 from ..errors import DatasetError, SettingError
 from ..reports.report import short
-from ..responses.inputs import Call, calls_of, like
+from ..responses.inputs import SampleCall, calls_of, like
 from ..responses.mutants import Mutant, mutants
 from ..sandbox import Job, Limits, Outcome, Sandbox
 from .audited import Audited
@@ -190,7 +190,7 @@ def _told(
 def _differences(
     problem: CodeProblem,
     passing: Sequence[Mutant],
-    calls: Sequence[Call],
+    calls: Sequence[SampleCall],
     settings: CodeSettings,
     sandbox: Sandbox,
 ) -> list[dict[str, str] | None]:

@@ -14,7 +14,7 @@ from ..records.cases import Matcher, Saved, places, problems_of, read_saved
 from ..reports.report import CASES, Case, Tell, quoted
 from ..responses.items import Item
 from ..responses.probes import Probe
-from .target.client import Pair, Verdict, Worker
+from .target.client import Pair, TargetVerdict, Worker
 from .target.targets import Target
 
 #: More of one probe than this says nothing new.
@@ -85,7 +85,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A response and what came of it; the fields are those of ``Probe`` and of ``Verdict``.
+    """A response and what came of it; the fields are those of ``Probe`` and of ``TargetVerdict``.
 
     ``want`` is None where nobody knows, ``measured`` is False if the function said that it could
     not tell, ``paid`` says whether it earned half of the full mark or
@@ -138,7 +138,7 @@ class BenchRun:
 
     def _scored(
         self, worker: Worker, pairs: Sequence[Pair], what: str, apart: bool
-    ) -> list[Verdict]:
+    ) -> list[TargetVerdict]:
         found, told = [], 0.0
         for verdict in worker.each(pairs, apart):
             found.append(verdict)
@@ -163,7 +163,7 @@ class BenchRun:
         ]
 
 
-def _tried(probe: Probe | Tried, got: Verdict) -> Tried:
+def _tried(probe: Probe | Tried, got: TargetVerdict) -> Tried:
     colon = "" if probe.name.startswith("line ") else ":"
     return Tried(
         probe.name, probe.item, probe.turns, probe.want,

@@ -18,7 +18,7 @@ from .run import BenchRun, Tried
 
 Scored = tuple[float, list[str]]
 #: Says of responses whether they are right: True, False, or None where it cannot tell.
-Judge = Callable[[Sequence[Tried]], list[bool | None]]
+Referee = Callable[[Sequence[Tried]], list[bool | None]]
 
 _KEPT = 8  # the population
 _ROUND = 16  # children of it at a time
@@ -103,7 +103,7 @@ def _changed_programs(items: Sequence[Item], count: int) -> list[Probe]:
     ]
 
 
-def _reference(run: BenchRun) -> Judge | None:
+def _reference(run: BenchRun) -> Referee | None:
     if run.reference is not None:
         return lambda paid: [_right(one) for one in run.tried(paid, by=run.reference)]
     if any(item.kind == "program" and item.plan() for item in run.items):

@@ -13,9 +13,9 @@ from ..errors import DatasetError
 from ..records.files import write_whole
 from ..reports.plain import headline, render
 from ..reports.transcripts import (
-    Filter,
     Rollouts,
     Transcript,
+    TranscriptFilter,
     chosen,
     evenly,
     load_rollouts,
@@ -61,7 +61,7 @@ def command(
       mint-envs show rollouts.jsonl --unmeasured --plain
       mint-envs show runs/... --html run.html
     """
-    wanted = Filter(
+    wanted = TranscriptFilter(
         None if steps is None else parse_span(steps, "--step"),
         None if rewards is None else parse_span(rewards, "--reward"),
         unmeasured,
@@ -95,7 +95,7 @@ def _print(shown: list[Transcript], found: int) -> None:
         console.print(f"\n{len(shown)} of {found:,} episodes, evenly spread: --limit shows more")
 
 
-def _browse(rollouts: Rollouts, wanted: Filter) -> None:
+def _browse(rollouts: Rollouts, wanted: TranscriptFilter) -> None:
     try:
         from ..reports.browser import Browser
     except ImportError:

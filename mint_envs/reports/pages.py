@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ..jsonl import line_of
+from .drawing import NEEDED, can_draw
 from .plots import svg
 from .report import Case, Finding, Plot, Report
 from .transcripts import Rollouts, Transcript
@@ -67,8 +68,8 @@ def report_page(report: Report) -> str:
     return _render("report.html", report=report, made=made, tiles=tiles, cases=_cases, plot=_plot)
 
 
-def _plot(plot: Plot) -> Markup:
-    return Markup(svg(plot))
+def _plot(plot: Plot) -> str:
+    return Markup(svg(plot)) if can_draw() else NEEDED
 
 
 def _cases(finding: Finding) -> tuple[list[str], list[list[str]]]:
@@ -99,9 +100,15 @@ def transcripts_page(rollouts: Rollouts, shown: Sequence[Transcript], found: int
         "transcripts.html",
         title=rollouts.name,
         counts=_counts(rollouts, len(shown), found),
-        plots=[Markup(draw_curve(rollouts)), Markup(draw_rewards(rollouts.transcripts))],
+        plots=_pictures(rollouts),
         rows=[_row(one) for one in shown],
     )
+
+
+def _pictures(rollouts: Rollouts) -> list[str]:
+    if not can_draw():
+        return [NEEDED]
+    return [Markup(draw_curve(rollouts)), Markup(draw_rewards(rollouts.transcripts))]
 
 
 def _counts(rollouts: Rollouts, shown: int, found: int) -> str:
