@@ -8,7 +8,7 @@ from pathlib import Path
 
 from browser import browse, rendered
 
-from mint_envs.reports.pages import report_page
+from mint_envs.reports.pages import api_page, report_page
 from mint_envs.reports.report import Case, Plot, Report, Section, Table
 
 HOSTILE = "</td><script>document.title='taken'</script><img src=x onerror=alert(1)>"
@@ -80,3 +80,17 @@ def test_a_browser_paints_it(tmp_path: Path) -> None:
     for colour in [(0x3B, 0x6E, 0xA5), (0xB4, 0x23, 0x18)]:  # bars of the plot; the fault's edge
         near = abs(picture * 255 - colour).max(axis=1) < 12
         assert near.sum() > 200, colour
+
+
+def test_the_page_of_the_server_shows_what_a_schema_says_as_text() -> None:
+    answers = {"200": {"description": HOSTILE}}
+    operation = {"description": HOSTILE, "responses": answers}
+    schema = {
+        "info": {"title": HOSTILE, "version": "1"},
+        "paths": {HOSTILE: {"get": operation}},
+        "components": {"schemas": {HOSTILE: {"title": HOSTILE}}},
+    }
+    outside = _Outside()
+    outside.feed(api_page(schema))
+    assert outside.found == ["a href=openapi.json"]
+    assert "<script" not in api_page(schema)

@@ -68,8 +68,8 @@ def report_page(report: Report) -> str:
     return _render("report.html", report=report, made=made, tiles=tiles, cases=_cases, plot=_plot)
 
 
-def _plot(plot: Plot) -> str:
-    return Markup(svg(plot)) if can_draw() else NEEDED
+def _plot(plot: Plot) -> Markup:
+    return Markup(svg(plot) if can_draw() else NEEDED)
 
 
 def _cases(finding: Finding) -> tuple[list[str], list[list[str]]]:
@@ -105,9 +105,9 @@ def transcripts_page(rollouts: Rollouts, shown: Sequence[Transcript], found: int
     )
 
 
-def _pictures(rollouts: Rollouts) -> list[str]:
+def _pictures(rollouts: Rollouts) -> list[Markup]:
     if not can_draw():
-        return [NEEDED]
+        return [Markup(NEEDED)]
     return [Markup(draw_curve(rollouts)), Markup(draw_rewards(rollouts.transcripts))]
 
 
