@@ -6,7 +6,6 @@ line is a mistake or is left out; who goes on writing cuts it off first.
 
 from __future__ import annotations
 
-import errno
 import gzip
 import json
 import math
@@ -16,6 +15,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from .atomic import lock
 from .errors import DatasetError
 
 Row = dict[str, Any]
@@ -75,7 +75,7 @@ class Appended:
             raise self._failed(error) from error
 
     def __enter__(self) -> Appended:
-        if not _lock(self._file):
+        if not lock(self._file):
             self._file.close()
             raise DatasetError(
                 f"another process is writing {str(self._path)!r}: wait for it, or name another "
@@ -103,19 +103,6 @@ class Appended:
             f"cannot write {str(self._path)!r}: {error.strerror or error}. The whole lines in it "
             "are kept: the same command goes on after them"
         )
-
-
-def _lock(file: FileIO) -> bool:
-    """Return whether the file is ours alone; where there are no locks, as good as can be had."""
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:
-        return True
-    except OSError as error:
-        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)
-    return True
 
 
 # -- reading --------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "core": {"errors"},
     "atomic": set(),
-    "jsonl": {"errors"},
+    "jsonl": {"errors", "atomic"},
     "hub": set(),
     "datasets": {*CORE, "hub", "jsonl"},
     "spaces": set(),

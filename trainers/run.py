@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import mint_envs
-from mint_envs.atomic import write_whole
+from mint_envs.atomic import lock, write_whole
 from mint_envs.errors import DatasetError
 from mint_envs.jsonl import append_rows, cut_rows
 from mint_envs.reports.drawing import NEEDED, can_draw
@@ -328,17 +328,11 @@ def sole_use(folder: Path) -> Iterator[None]:
             "--run-dir, or go on in a copy of it by --resume."
         ) from error
     with file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not lock(file):
             raise TrainerError(
                 f"another process is at work in {folder}: wait for it or stop it, or name another "
                 "--run-dir"
-            ) from None
-        except (OSError, ImportError):
-            pass  # a file system without locks, or Windows: as good as can be had there
+            )
         yield
 
 
