@@ -87,9 +87,8 @@ class Options:
 class Tried:
     """A response and what came of it; the fields are those of ``Probe`` and of ``TargetVerdict``.
 
-    ``want`` is None where nobody knows, ``measured`` is False if the function said that it could
-    not tell, ``paid`` says whether it earned half of the full mark or
-    more, ``told`` is what a report says of it.
+    ``want`` is None where nobody knows; ``measured`` is False if the function said that it could
+    not tell, ``paid`` True from half of the full mark up; ``told`` is what a report says of it.
     """
 
     name: str
@@ -164,13 +163,12 @@ class BenchRun:
 
 
 def _tried(probe: Probe | Tried, got: TargetVerdict) -> Tried:
-    colon = "" if probe.name.startswith("line ") else ":"
     return Tried(
         probe.name, probe.item, probe.turns, probe.want,
         got.status, got.score, got.note, got.seconds, got.ran,
         measured=got.status != "unmeasured",
         paid=got.score is not None and got.score >= _PAID,
-        told=f"{probe.name}{colon} {got.note}" if got.note else probe.name,
+        told=f"{probe.name}: {got.note}" if got.note else probe.name,
     )  # fmt: skip
 
 
