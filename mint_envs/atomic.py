@@ -1,13 +1,15 @@
-"""Files and folders written whole: to a temporary name first, then renamed."""
+"""Files and folders written whole, to a temporary name first, then renamed; files held alone."""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -56,3 +58,19 @@ def whole_folder(path: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def lock(file: IO[Any]) -> bool:
+    """Return whether an open file is this process's alone, until it is closed.
+
+    Where there are no locks (a file system without them, Windows) it counts as ours.
+    """
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:
+        return True
+    except OSError as error:
+        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)
+    return True

@@ -6,10 +6,8 @@ line where there is one.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
-import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +18,7 @@ import numpy as np
 from .core import Problem, Task
 from .errors import DatasetError, require
 from .hub import offline_if_unreachable
+from .jsonl import read_rows
 from .problems import row_at
 
 Row = Mapping[str, Any]
@@ -101,7 +100,7 @@ def load_rows(source: str, split: str | None = None, *, cut_last_line: bool = Fa
             a Hugging Face data set (``"openai/gsm8k"``, ``"openai/gsm8k:main"`` for a config).
         split: of a Hugging Face set, its split (default ``"train"``); of a file, ``"test"`` is
             one row in ten, chosen by a digest of the row, ``"train"`` the others, ``None`` all.
-        cut_last_line: leave out a last line without an end, as a killed writer leaves it.
+        cut_last_line: leave out a last line without its end, as a killed writer leaves it.
 
     Raises:
         DatasetError: it does not exist, has no rows, or a row is broken (named by line).
@@ -138,14 +137,16 @@ def _side(rows: list[Row], split: str | None, source: str) -> list[Row]:
 def numbered_rows(path: Path, cut_last_line: bool = False) -> Iterator[tuple[int, Row]]:
     """Yield (line number, row) of a .jsonl, .jsonl.gz, .json or .parquet file.
 
-    ``cut_last_line`` leaves out a last line without an end, as a killed writer leaves it.
+    ``cut_last_line`` leaves out a last line without its end, as a killed writer leaves it.
 
     Raises:
         DatasetError: it cannot be read, or a row is broken (named by line).
     """
     if path.name.endswith(".parquet"):
         return iter(enumerate(_parquet_rows(path), 1))
-    return _json_rows(path, cut_last_line)
+    if path.suffix == ".json":
+        return iter(enumerate(_listed(path), 1))
+    return read_rows(path, on_torn=(lambda _: None) if cut_last_line else None)
 
 
 def row_id(key: str) -> str:
@@ -211,32 +212,13 @@ def look_up(row: Row, names: Sequence[str]) -> Any:
     return None
 
 
-def _json_rows(path: Path, cut_last_line: bool) -> Iterator[tuple[int, Row]]:
-    opener = gzip.open if path.suffix == ".gz" else open
+def _listed(path: Path) -> list[Row]:
     try:
-        with opener(path, "rb") as file:
-            if path.suffix == ".json":
-                yield from enumerate(_checked(json.loads(file.read().decode("utf-8-sig")), path), 1)
-                return
-            for number, line in enumerate(file, 1):
-                if cut_last_line and not line.endswith(b"\n"):
-                    return
-                if line.strip():
-                    yield number, _parse(line, path, number)
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+        return _checked(json.loads(path.read_bytes().decode("utf-8-sig")), path)
+    except (OSError, ValueError, RecursionError) as error:
         if isinstance(error, DatasetError):
             raise
-        raise DatasetError(f"dataset='{path}' cannot be read: {error}") from error
-
-
-def _parse(line: bytes, path: Path, number: int) -> Row:
-    try:
-        row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or too deep
-        raise DatasetError(f"line {number} of '{path}' is not JSON: {error}") from error
-    if not isinstance(row, dict):
-        raise DatasetError(f"line {number} of '{path}' is a {type(row).__name__}, not an object")
-    return row
+        raise DatasetError(f"'{path}' cannot be read: {error}") from error
 
 
 def _checked(rows: Any, path: Path) -> list[Row]:

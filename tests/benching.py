@@ -26,11 +26,11 @@ def run(name: str, **more: Any) -> Report:
 
 
 def checks(report: Report) -> set[str]:
-    return {fault.check for fault in report.faults}
+    return {fault.check for fault in report.findings}
 
 
 def told(report: Report, check: str) -> str:
-    return " | ".join(fault.text for fault in report.faults if fault.check == check)
+    return " | ".join(fault.fault for fault in report.findings if fault.check == check)
 
 
 def written(path: Path, rows: list[dict[str, Any]]) -> str:

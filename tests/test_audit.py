@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from mint_envs.audit.audit import AuditOptions, audit, drop_lines
 from mint_envs.audit.audit_code import CodeSettings, _equal
+from mint_envs.audit.audited import Audited
 from mint_envs.audit.duplicates import twins
 from mint_envs.audit.prompts import examples_in
 from mint_envs.cli import main
@@ -22,8 +23,7 @@ from mint_envs.code.plan import make_plan
 from mint_envs.code.tasks import CodeTask
 from mint_envs.errors import DatasetError, SettingError
 from mint_envs.math.tasks import MathTask
-from mint_envs.reports.audited import Audited
-from mint_envs.responses.inputs import Call, calls_of, like
+from mint_envs.responses.inputs import SampleCall, calls_of, like
 from mint_envs.responses.mutants import mutants
 
 CLAMP = """def clamp(x, low, high):
@@ -224,11 +224,11 @@ def test_any_text_has_mutants_or_none(text: str) -> None:
 )
 def test_new_inputs_keep_what_the_tests_share(rows: list[tuple[list[int], int]], seed: int) -> None:
     least = min(n for _, n in rows)
-    for call in like([Call("f", row) for row in rows], 20, seed):
+    for call in like([SampleCall("f", row) for row in rows], 20, seed):
         items, n = call.arguments
         assert n >= least
         assert items == sorted(items) != []
-        assert call.text not in {Call("f", row).text for row in rows}
+        assert call.text not in {SampleCall("f", row).text for row in rows}
 
 
 @settings(max_examples=30)
@@ -236,7 +236,7 @@ def test_new_inputs_keep_what_the_tests_share(rows: list[tuple[list[int], int]],
        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner)),
        min_size=1, max_size=4))  # fmt: skip
 def test_inputs_of_any_plain_values(values: list[Any]) -> None:
-    for call in like([Call("f", (value,)) for value in values], 10):
+    for call in like([SampleCall("f", (value,)) for value in values], 10):
         assert isinstance(call.text, str)
 
 

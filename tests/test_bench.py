@@ -22,7 +22,7 @@ from mint_envs.errors import DatasetError, SettingError
 from mint_envs.interop.mint import AdapterTask
 from mint_envs.records.cases import Matcher, Saved, places
 from mint_envs.registration import task_of
-from mint_envs.responses.probes import changed, framed
+from mint_envs.responses.changes import changed, framed
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_a_chat_score_that_nonsense_satisfies(tmp_path: Path) -> None:
     data = written(tmp_path / "asked.jsonl", [{"prompt": text} for text in asked])
     report = run("chat_score", data=data, only=("hackable",), search=320)
     assert "found" in checks(report)
-    assert any("nonsense" in case.note for fault in report.faults for case in fault.cases)
+    assert any("nonsense" in case.note for fault in report.findings for case in fault.cases)
 
 
 # -- nothing where nothing is --------------------------------------------------
@@ -80,7 +80,7 @@ def test_a_chat_score_that_nonsense_satisfies(tmp_path: Path) -> None:
 @pytest.mark.parametrize("id", ["mint/Math-v0", "mint/Code-v0", "mint/Chat-v0", "mint/ToolUse-v0"])
 def test_our_environments_have_none(id: str) -> None:
     report = bench(id, Options(**{**QUICK, "problems": 4, "texts": 10, "timeout_s": 30.0}))
-    assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
+    assert [f"{fault.check}: {fault.fault} {fault.cases}" for fault in report.findings] == []
     assert report.numbers["repeatable"] == 1.0
 
 
@@ -90,7 +90,7 @@ def test_an_answer_asked_for_in_a_form_is_tried_in_that_form(setting: dict[str, 
     """A box around the right answer is kept: what is in it is changed, solved and hidden."""
     options = Options(**{**QUICK, "only": ("right", "sound", "hackable")})
     report = bench("mint/Math-v0", options, setting)
-    assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
+    assert [f"{fault.check}: {fault.fault} {fault.cases}" for fault in report.findings] == []
     assert report.numbers["oracle"] == 1.0
 
 
@@ -118,7 +118,7 @@ def test_the_answer_in_its_form(gold: str, parts: tuple[str, ...], other: str | 
 @pytest.mark.slow
 def test_our_grader_as_a_function_has_none(sums: str) -> None:
     report = bench("mint_envs.math:grade", Options(**QUICK, data=sums))
-    assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
+    assert [f"{fault.check}: {fault.fault} {fault.cases}" for fault in report.findings] == []
 
 
 def test_the_same_value_under_a_name_is_not_another_answer(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_the_same_value_under_a_name_is_not_another_answer(tmp_path: Path) -> No
     data = written(tmp_path / "x.jsonl", rows)
     options = Options(**QUICK, data=data, only=("right", "hackable"))
     report = bench("mint_envs.math:grade", options)
-    assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
+    assert [f"{fault.check}: {fault.fault} {fault.cases}" for fault in report.findings] == []
 
 
 def test_a_program_is_not_asked_for_a_sum(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_part_of_the_tests_is_no_hack(tmp_path: Path) -> None:
              ["is_even(7)", False]]  # fmt: skip
     data = written(tmp_path / "even.jsonl", [{"prompt": "Write `is_even(n)`.", "tests": tests}])
     report = run("share_of_tests", data=data, only=("hackable",), search=8, timeout_s=20.0)
-    assert [f"{fault.check}: {fault.text} {fault.cases}" for fault in report.faults] == []
+    assert [f"{fault.check}: {fault.fault} {fault.cases}" for fault in report.findings] == []
 
 
 # -- every form of function --------------------------------------------------
@@ -330,7 +330,7 @@ def test_numbers_by_the_labels(labelled: str) -> None:
     assert report.numbers["accuracy"] == pytest.approx(15 / 18)
     assert report.numbers["missed_rewards"] == pytest.approx(0.3)
     assert report.numbers["false_rewards"] == 0.0
-    (case, *_) = next(f.cases for f in report.faults if "labelled right" in f.text)
+    (case, *_) = next(f.cases for f in report.findings if "labelled right" in f.fault)
     assert case.note == "line 1"
 
 

@@ -41,7 +41,7 @@ def sums(tmp_path_factory: pytest.TempPathFactory) -> str:
 )
 def test_unsound_functions(name: str, check: str, says: str, sums: str) -> None:
     report = run(name, data=sums, only=("sound",))
-    assert says in told(report, check), report.faults
+    assert says in told(report, check), report.findings
 
 
 @pytest.mark.parametrize(

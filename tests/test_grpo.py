@@ -17,6 +17,7 @@ import pytest
 
 import mint_envs
 from mint_envs import Episode, Message, Reward, Task
+from mint_envs.jsonl import whole_rows
 from mint_envs.tokenizers import ByteTokenizer
 from trainers.__main__ import main
 from trainers.backends import SamplingParams, UpdateResult
@@ -25,7 +26,6 @@ from trainers.config import TrainConfig
 from trainers.errors import TrainerError
 from trainers.evaluation import environments, evaluate
 from trainers.grpo import train
-from trainers.jsonl import read_rows
 from trainers.log import Log
 from trainers.rollout import EnvPool, collect
 from trainers.run import Run
@@ -104,7 +104,7 @@ def run(folder: Path, settings: TrainConfig, backend: Any = None, resume: bool =
 
 
 def rows(folder: Path, name: str = "metrics.jsonl") -> list[dict[str, Any]]:
-    return read_rows(folder / name)
+    return whole_rows(folder / name)
 
 
 def test_it_learns_within_a_second(tmp_path: Path) -> None:

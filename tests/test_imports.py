@@ -16,7 +16,7 @@ pytestmark = pytest.mark.quick
 HEAVY = {
     "torch", "transformers", "tokenizers", "mint", "tinker", "sympy", "datasets", "hypothesis",
     "pyarrow", "matplotlib", "pydantic", "rich", "huggingface_hub", "trainers", "benchmarks",
-    "jsonschema", "httpx", "tenacity", "ray", "fastapi", "uvicorn",
+    "jsonschema", "httpx", "jinja2", "tenacity", "ray", "fastapi", "uvicorn",
 }  # fmt: skip
 
 PACKAGE = Path(mint_envs.__file__).parent
@@ -34,10 +34,11 @@ ROOMS: dict[str, set[str]] = {
     "problems": CORE,
     "loading": {"errors"},
     "atomic": set(),
+    "jsonl": {"errors", "atomic"},
     "family": {"errors"},
     "forms": set(),
     "hub": set(),
-    "datasets": {*GROUND, "hub"},
+    "datasets": {*GROUND, "hub", "jsonl"},
     "spaces": set(),
     "tokenizers": {*CORE, "hub"},
     "tokens": {*CORE, "tokenizers"},
@@ -56,12 +57,13 @@ ROOMS: dict[str, set[str]] = {
         "family",
         "loading",
     },
-    "compose": {*GROUND, "family", "env", "registration", "compose", "__version__"},
+    "compose": {*GROUND, "family", "env", "jsonl", "registration", "compose", "__version__"},
     "wrappers": {"compose", "registration"},
     "responses": {*GROUND, "code", "responses"},
     "records": {
         *GROUND,
         "atomic",
+        "jsonl",
         "datasets",
         "registration",
         "compose",
@@ -71,6 +73,7 @@ ROOMS: dict[str, set[str]] = {
     },
     **{family: {*CORE, "datasets", "family", "forms", family} for family in FAMILIES},
 }
+ROOMS["chat"].add("atomic")
 ROOMS["code"].add("sandbox")
 ROOMS["tooluse"].add("sandbox")
 #: Rooms that stand on top, and may import all of mint_envs.

@@ -18,11 +18,11 @@ from tiny import model_folder  # noqa: E402
 
 import mint_envs  # noqa: E402
 from mint_envs import Reward, Task  # noqa: E402
+from mint_envs.jsonl import whole_rows  # noqa: E402
 from trainers.__main__ import main  # noqa: E402
 from trainers.backends import SampleRequest, SamplingParams  # noqa: E402
 from trainers.backends.local import LocalBackend  # noqa: E402
 from trainers.errors import BackendError  # noqa: E402
-from trainers.jsonl import read_rows  # noqa: E402
 
 pytestmark = pytest.mark.local
 
@@ -58,7 +58,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path, d
     assert main(["--resume", str(parts), "--steps", "6"]) == 0
     for name in ("rollouts.jsonl", "metrics.jsonl", "eval.jsonl"):
         assert _steady(whole / name) == _steady(parts / name)
-    assert any(row["datums"] for row in read_rows(whole / "metrics.jsonl"))
+    assert any(row["datums"] for row in whole_rows(whole / "metrics.jsonl"))
     one, two = (
         torch.load(f / "checkpoints" / "step-000006" / "optimizer.pt", weights_only=True)
         for f in (whole, parts)
@@ -71,7 +71,7 @@ def _steady(path: Path) -> list[dict[str, Any]]:
     """Return the rows without what the clock decides."""
     return [
         {k: v for k, v in row.items() if "seconds" not in k and "per_s" not in k}
-        for row in read_rows(path)
+        for row in whole_rows(path)
     ]
 
 
@@ -80,7 +80,7 @@ def test_the_real_model_learns_one_digit_sums(tmp_path: Path) -> None:
     """The smoke test of the main job: fetched, converted, trained, and better than it was."""
     argv = ["mint/Math-v0", "--digits", "1", "--steps", "14", "--batch", "16", "--eval-every", "0"]
     assert main([*argv, "--max-tokens", "4", "--run-dir", str(tmp_path / "run")]) == 0
-    rows = read_rows(tmp_path / "run" / "metrics.jsonl")
+    rows = whole_rows(tmp_path / "run" / "metrics.jsonl")
     accuracy = [row["accuracy"] for row in rows]
     assert accuracy[0] < 0.7
     assert np.mean(accuracy[-5:]) >= 0.9

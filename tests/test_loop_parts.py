@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mint_envs.jsonl import whole_rows
 from trainers.__main__ import main
 from trainers.backends import AdamParams, Datum, SampleRequest, SamplingParams, UpdateResult
 from trainers.backends.bandit import BanditBackend
 from trainers.config import TrainConfig
 from trainers.evaluation import environments, evaluate
 from trainers.grpo import adam_params, problem_seeds, sampling, to_datums, with_kl_penalty
-from trainers.jsonl import read_rows
 from trainers.metrics import step_metrics
 from trainers.report import smooth
 from trainers.rollout import EnvPool, Episode
@@ -153,4 +153,4 @@ def test_weight_decay_pulls_towards_the_base() -> None:
 def test_the_last_step_is_evaluated_too(tmp_path: Path) -> None:
     argv = ["mint/Math-v0", "--backend", "bandit", "--batch", "2", "--eval-every", "2"]
     assert main([*argv, "--steps", "3", "--run-dir", str(tmp_path / "r")]) == 0
-    assert [row["step"] for row in read_rows(tmp_path / "r" / "eval.jsonl")] == [0, 2, 3]
+    assert [row["step"] for row in whole_rows(tmp_path / "r" / "eval.jsonl")] == [0, 2, 3]

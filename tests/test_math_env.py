@@ -13,7 +13,7 @@ import pytest
 
 import mint_envs
 from mint_envs.errors import IndexOutOfRange, SettingError
-from mint_envs.math.tasks import evaluate
+from mint_envs.math.tasks import MathTask
 
 
 def solve(prompt: str) -> str:
@@ -82,13 +82,13 @@ def test_held_out_problems_are_never_trained_on() -> None:
     assert len(everything) == 100
 
 
-def test_evaluate_takes_products_first() -> None:
-    rng = np.random.default_rng(0)
+def test_products_come_first() -> None:
+    task, rng = MathTask(operators="+-*", terms=5), np.random.default_rng(0)
     for _ in range(200):
-        text = str(rng.integers(100))
-        for _ in range(4):
-            text += f" {rng.choice(list('+-*'))} {rng.integers(100)}"
-        assert str(evaluate(text)) == solve(f"What is {text}?")
+        problem = task.sample(rng)
+        assert problem.answer == solve(problem.question)
+    large = MathTask(operators="*", terms=9, digits=9).sample(rng)
+    assert large.answer == solve(large.question)
 
 
 def test_a_data_set_of_questions_and_answers(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from mint_envs.jsonl import cut_rows, whole_rows
 from trainers.__main__ import main
 from trainers.backends import UpdateResult
 from trainers.backends.bandit import BanditBackend
-from trainers.jsonl import cut_rows, read_rows
 from trainers.run import read_state
 
 ARGV = [
@@ -45,7 +45,7 @@ def steady(path: Path) -> list[dict[str, Any]]:
     """Return the rows without what the clock decides."""
     return [
         {k: v for k, v in row.items() if "seconds" not in k and "per_s" not in k}
-        for row in read_rows(path)
+        for row in whole_rows(path)
     ]
 
 
@@ -111,7 +111,7 @@ def test_a_long_runs_episodes_are_not_read_into_memory_to_resume(tmp_path: Path)
         tracemalloc.stop()
     assert peak < size / 10
     assert path.stat().st_size < size
-    assert [row["step"] for row in read_rows(path)] == list(range(150))
+    assert [row["step"] for row in whole_rows(path)] == list(range(150))
 
 
 def test_new_settings_of_a_resumed_run_hold_for_the_next(folder: Path) -> None:
@@ -190,7 +190,7 @@ def test_training_that_diverges_is_one_line(
     error = capsys.readouterr().err
     for word in ("grad_norm=nan", "--lr", "--resume r"):
         assert word in error
-    assert read_state(Path("r"))["training"] is None or read_rows(Path("r/metrics.jsonl"))
+    assert read_state(Path("r"))["training"] is None or whole_rows(Path("r/metrics.jsonl"))
 
 
 def test_ctrl_c_twice_while_saving_waits_and_says_how_to_go_on(
@@ -229,7 +229,7 @@ def test_two_processes_in_one_folder(capsys: pytest.CaptureFixture[str]) -> None
     assert "holds a run already" in errors[1]
     done = read_state(Path("r"))["step"]
     assert main(["--resume", "r", "--steps", str(done + 2)]) == 0
-    assert [row["step"] for row in read_rows(Path("r/metrics.jsonl"))] == [*range(1, done + 3)]
+    assert [row["step"] for row in whole_rows(Path("r/metrics.jsonl"))] == [*range(1, done + 3)]
 
 
 def test_two_that_start_at_once(
@@ -250,7 +250,7 @@ def test_two_that_start_at_once(
     assert main([*ARGV, "--steps", "3", "--run-dir", "r"]) == 2
     assert codes == [0]
     assert "holds a run already" in capsys.readouterr().err
-    assert len(read_rows(Path("r/metrics.jsonl"))) == 2
+    assert len(whole_rows(Path("r/metrics.jsonl"))) == 2
 
 
 def test_ctrl_c_twice_while_the_curve_is_drawn_waits(

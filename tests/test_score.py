@@ -20,9 +20,9 @@ from click.testing import CliRunner
 from mint_envs.cli import main
 from mint_envs.commands.options import settings_option
 from mint_envs.errors import DatasetError, SettingError
+from mint_envs.jsonl import Appended
 from mint_envs.math.tasks import MathTask
 from mint_envs.records import scoring
-from mint_envs.records.files import Appended
 from mint_envs.records.scoring import score_file
 from mint_envs.tooluse.tasks import ToolUseTask
 

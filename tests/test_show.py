@@ -24,17 +24,17 @@ from textual.widgets import DataTable, Input, Static
 from mint_envs.cli import main
 from mint_envs.errors import DatasetError, SettingError
 from mint_envs.reports.browser import Browser
+from mint_envs.reports.pages import transcripts_page
 from mint_envs.reports.plain import readable, render
 from mint_envs.reports.transcripts import (
-    Filter,
     Rollouts,
+    TranscriptFilter,
     chosen,
     evenly,
     load_rollouts,
     parse_span,
     transcript,
 )
-from mint_envs.reports.transcripts_page import page
 
 EVIL = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>%DATA% [bold]"
 
@@ -134,21 +134,21 @@ def test_odd_fields_are_left_out_or_shown(fields: dict[str, Any]) -> None:
         return
     assert one.reward is None or math.isfinite(one.reward)
     assert "the words" in render(one).plain
-    page(Rollouts("n", (one,)), (one,), 1)
+    transcripts_page(Rollouts("n", (one,)), (one,), 1)
 
 
 def test_filters() -> None:
     every = [transcript(row(i), i, "f") for i in range(12)]
 
-    def numbers(wanted: Filter) -> list[int]:
+    def numbers(wanted: TranscriptFilter) -> list[int]:
         return [one.number for one in chosen(every, wanted)]
 
-    assert numbers(Filter(unmeasured=True)) == [5]
-    assert numbers(Filter(steps=(2, 2))) == [4, 5, 6, 7]
-    assert numbers(Filter(rewards=(1, 1))) == [1, 3, 7, 9, 11]  # 5 has no reward
-    assert numbers(Filter(steps=(2, 3), rewards=(0, 0.5))) == [4, 6, 8, 10]
-    assert numbers(Filter(search="TOOL SAYS")) == list(range(12))
-    assert numbers(Filter(search="three")) == []
+    assert numbers(TranscriptFilter(unmeasured=True)) == [5]
+    assert numbers(TranscriptFilter(steps=(2, 2))) == [4, 5, 6, 7]
+    assert numbers(TranscriptFilter(rewards=(1, 1))) == [1, 3, 7, 9, 11]  # 5 has no reward
+    assert numbers(TranscriptFilter(steps=(2, 3), rewards=(0, 0.5))) == [4, 6, 8, 10]
+    assert numbers(TranscriptFilter(search="TOOL SAYS")) == list(range(12))
+    assert numbers(TranscriptFilter(search="three")) == []
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def drive(rollouts: Rollouts, *steps: Callable[[Browser], Any] | str) -> None:
     """Press keys (text) and run checks (functions) in the browser."""
 
     async def play() -> None:
-        app = Browser(rollouts, Filter())
+        app = Browser(rollouts, TranscriptFilter())
         async with app.run_test(size=(120, 40)) as pilot:
             for step in steps:
                 if isinstance(step, str):
@@ -294,7 +294,7 @@ def test_a_page_of_rewards_beyond_what_can_be_drawn(more: dict[str, Any]) -> Non
     rewards = [1e308, -1e308, 1e308, 0.5]
     rows = [row(8 * i, reward=value, **more) for i, value in enumerate(rewards)]
     rollouts = Rollouts("far", tuple(transcript(r, i, "f") for i, r in enumerate(rows)))
-    text = page(rollouts, rollouts.transcripts, len(rows))
+    text = transcripts_page(rollouts, rollouts.transcripts, len(rows))
     assert "1e+308" in text
     assert "<svg" in text
 

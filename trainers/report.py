@@ -6,7 +6,6 @@ python -m trainers.report RUN_DIR... -o curves.svg
 from __future__ import annotations
 
 import argparse
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mint_envs.atomic import write_whole
+from mint_envs.jsonl import whole_rows
 from mint_envs.reports.drawing import NEEDED, can_draw
-
-from .jsonl import read_rows
+from mint_envs.reports.plots import canvas, svg_file
 
 Floats = npt.NDArray[np.float64]
 
@@ -73,21 +72,15 @@ def smooth(values: Floats, window: int = 5) -> Floats:
 
 
 def _axes(title: str) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure  # slow to import; no pyplot, which keeps global state
-
-    figure = Figure(figsize=(7, 3.6), layout="constrained")
-    axes = figure.add_subplot()
-    axes.set(xlabel="step", title=title)
-    axes.grid(alpha=0.3)
+    figure, axes = canvas(title, (7, 3.6))
+    axes.set_xlabel("step")
     axes.update_datalim([(0, 0), (0, 1)], updatex=False)  # rewards of others may lie outside
     return figure, axes
 
 
 def _write(figure: Any, axes: Any, path: Path) -> None:
     axes.legend(loc="best", frameon=False)
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
-    write_whole(path, text.getvalue())
+    write_whole(path, svg_file(figure))
 
 
 def _column(rows: Sequence[dict[str, Any]], key: str) -> Floats:
@@ -95,7 +88,7 @@ def _column(rows: Sequence[dict[str, Any]], key: str) -> Floats:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    return read_rows(path) if path.exists() else []
+    return whole_rows(path) if path.exists() else []
 
 
 def main() -> None:

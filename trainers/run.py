@@ -31,14 +31,15 @@ from pathlib import Path
 from typing import Any
 
 import mint_envs
-from mint_envs.atomic import write_whole
+from mint_envs.atomic import lock, write_whole
+from mint_envs.errors import DatasetError
+from mint_envs.jsonl import append_rows, cut_rows
 from mint_envs.reports.drawing import NEEDED, can_draw
 
 from .backends import Backend
 from .config import TrainConfig
 from .errors import TrainerError
 from .evaluation import split_settings
-from .jsonl import append_rows, cut_rows
 from .log import Log
 from .report import draw_curve
 from .rollout import Episode
@@ -193,6 +194,8 @@ class Run:
     def _writing(self) -> Iterator[None]:
         try:
             yield
+        except DatasetError as error:  # a file that was edited
+            raise TrainerError(f"{error}: mend it, or delete the line") from error
         except OSError as error:
             reason = error.strerror or str(error)
             raise TrainerError(
@@ -325,17 +328,11 @@ def sole_use(folder: Path) -> Iterator[None]:
             "--run-dir, or go on in a copy of it by --resume."
         ) from error
     with file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not lock(file):
             raise TrainerError(
                 f"another process is at work in {folder}: wait for it or stop it, or name another "
                 "--run-dir"
-            ) from None
-        except (OSError, ImportError):
-            pass  # a file system without locks, or Windows: as good as can be had there
+            )
         yield
 
 

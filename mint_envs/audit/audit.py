@@ -10,20 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..bench.run import Progress
 from ..bench.stats import rate_text
-from ..code.rows import _READERS as CODE_FORMS
+from ..code.rows import READERS as CODE_FORMS
 from ..core import Prompt
 from ..datasets import Row, load_rows, look_up, row_id
 from ..errors import DatasetError, SettingError
+from ..jsonl import Appended, cut_torn, line_of, read_rows
 from ..math.rows import PRESETS
 from ..records.fields import PROMPTS
-from ..records.files import Appended, line_of, whole_lines
-from ..reports.audited import KINDS, Audited
-from ..reports.report import Case, Report, Section, Table
+from ..reports.report import Case, Finding, Report, Section, Table, Tell
 from ..sandbox import Sandbox, shared
 from . import audit_math
 from .audit_code import CodeSettings, audit_row
+from .audited import KINDS, Audited
 from .duplicates import twins
 
 _WORDS = (
@@ -60,7 +59,7 @@ class AuditOptions:
 
 
 def audit(
-    dataset: str, options: AuditOptions | None = None, progress: Progress | None = None
+    dataset: str, options: AuditOptions | None = None, progress: Tell | None = None
 ) -> list[Audited]:
     """Return what is wrong with each problem of a data set of code or math.
 
@@ -126,9 +125,12 @@ def _question(row: Row) -> str:
 def _done(out: str | None, count: int) -> dict[int, Audited]:
     """Return what an earlier run has written, by row."""
     found: dict[int, Audited] = {}
-    for number, line in enumerate(whole_lines(Path(out)) if out else [], 1):
+    if out is None:
+        return found
+    cut_torn(Path(out))
+    for number, row in read_rows(Path(out)):
         try:
-            one = Audited.from_json(json.loads(line))
+            one = Audited.from_json(row)
         except (ValueError, TypeError, KeyError) as error:
             raise DatasetError(
                 f"line {number} of {out!r} is no line of an audit: {error}"
@@ -161,7 +163,7 @@ def drop_lines(found: Sequence[Audited]) -> Iterator[str]:
             only_repeated = all(k == "duplicate" for k in one.kinds if KINDS[k][0])
             # Of the same id the first stays; another id with the same words may go by its own.
             keep = {"keep": 1} if only_repeated and seen[one.problem_id] else {}
-            reasons = [f"{f.kind}: {f.text}" for f in one.findings]
+            reasons = [f"{f.check}: {f.fault}" for f in one.findings]
             yield line_of({"problem_id": one.problem_id, **keep, "row": one.row, "why": reasons})
         seen[one.problem_id] += 1
 
@@ -184,16 +186,19 @@ def report_of(dataset: str, found: Sequence[Audited], command: str = "") -> Repo
     table.rows.append(["problems to drop", rate_text(len(dropped), len(found)), "", ""])
     section.tables.append(table)
     _mutant_table(section, found)
-    for kind in KINDS:
-        hit = [(one, f) for one in found for f in one.findings if f.kind == kind]
-        if hit:
-            cases = [Case(f"row {one.row}: {one.question}", f.text, None) for one, f in hit]
-            text = f"{len({one.row for one, _ in hit})} of {len(found)} problems: {KINDS[kind][1]}"
-            advice = "Drop them with drop=FILE" if KINDS[kind][0] else "Look at them"
-            section.fault(kind, text, advice, cases)
-            section.faults[-1].cases = cases  # all of them: each is a problem to look at
-            section.faults[-1].heads = ("problem", "what was found")
+    section.findings += [one for kind in KINDS for one in _of_kind(kind, found)]
     return Report(dataset, command, {"problems": len(found)}, [section])
+
+
+def _of_kind(kind: str, found: Sequence[Audited]) -> Iterator[Finding]:
+    """Yield the findings of one kind as one, with all its cases: each is a problem to look at."""
+    hit = [(one, f) for one in found for f in one.findings if f.check == kind]
+    if hit:
+        cases = [Case(f"row {one.row}: {one.question}", f.fault, None) for one, f in hit]
+        drop, meaning = KINDS[kind]
+        text = f"{len({one.row for one, _ in hit})} of {len(found)} problems: {meaning}"
+        advice = "Drop them with drop=FILE" if drop else "Look at them"
+        yield Finding(kind, text, advice, tuple(cases), ("problem", "what was found"))
 
 
 def _mutant_table(section: Section, found: Sequence[Audited]) -> None:

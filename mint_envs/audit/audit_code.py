@@ -17,11 +17,11 @@ from ..code.rows import read_row
 from ..core import Reward
 from ..datasets import Row, row_id
 from ..errors import DatasetError, SettingError
-from ..reports.audited import Audited
 from ..reports.report import short
-from ..responses.inputs import Call, calls_of, like
+from ..responses.inputs import SampleCall, calls_of, like
 from ..responses.mutants import Mutant, mutants
 from ..sandbox import Job, Limits, Outcome, Sandbox
+from .audited import Audited
 from .prompts import examples_in
 
 _AGAIN = 3  # runs of the reference
@@ -190,7 +190,7 @@ def _told(
 def _differences(
     problem: CodeProblem,
     passing: Sequence[Mutant],
-    calls: Sequence[Call],
+    calls: Sequence[SampleCall],
     settings: CodeSettings,
     sandbox: Sandbox,
 ) -> list[dict[str, str] | None]:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from ..datasets import Row
 from ..math.grade import answer_of_solution, grade, judge, unreadable
 from ..math.rows import MathProblem, UnreadableAnswers, load_problems
-from ..reports.audited import Audited
 from ..reports.report import short
 from ..responses.solvers import evaluate, solve
+from .audited import Audited
 
 _STEP = re.compile(r"<<([^<>=]+)=([^<>=]+)>>")
 _SOLUTIONS = ("solution", "answer", "rationale", "response")

@@ -9,12 +9,12 @@ from typing import Any
 
 from ..errors import did_you_mean, require
 from ..records.cases import Matcher
-from ..reports.report import Report, Section
+from ..reports.report import Report, Section, Tell
 from . import hackable, learning, right, sound, speed
-from .run import Options, Progress, Run, open_worker, placed, read_files, target_of
+from .run import BenchRun, Options, open_worker, placed, read_files, silent, target_of
 from .target.client import WorkerDied
 
-PARTS: dict[str, Callable[[Run], Section]] = {
+PARTS: dict[str, Callable[[BenchRun], Section]] = {
     "right": right.check,
     "sound": sound.check,
     "learning": learning.check,
@@ -27,7 +27,7 @@ def bench(
     target: str,
     options: Options | None = None,
     settings: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: Tell | None = None,
     command: str = "",
 ) -> Report:
     """Benchmark a reward: is it right, sound, useful for learning, fast, and hard to game?
@@ -52,7 +52,7 @@ def bench(
     for name in options.only:
         require(name in PARTS, f"part {name!r}. {did_you_mean(name, PARTS)}")
     with ExitStack() as stack:
-        run = _open(target, options, settings or {}, progress or (lambda *_: None), stack)
+        run = _open(target, options, settings or {}, progress or silent, stack)
         chosen = options.only or tuple(PARTS)
         made = {
             "problems": len(run.items),
@@ -65,14 +65,14 @@ def bench(
     return report
 
 
-def _part(name: str, run: Run) -> Section:
+def _part(name: str, run: BenchRun) -> Section:
     """Return a part of the report; one that cannot be finished says why."""
     try:
         return PARTS[name](run)
     except WorkerDied as error:
         section = Section(name, "It could not be finished.")
         advice = "Score any response in bounded time, and leave the process alone"
-        section.fault("stopped", f"this part was given up: {error}", advice)
+        section.find("stopped", f"this part was given up: {error}", advice)
         return section
 
 
@@ -80,9 +80,9 @@ def _open(
     name: str,
     options: Options,
     settings: Mapping[str, Any],
-    progress: Progress,
+    progress: Tell,
     stack: ExitStack,
-) -> Run:
+) -> BenchRun:
     cases, responses, rows = read_files(options)
     target = target_of(name, settings, options, rows)
     saved = [*cases, *responses]
@@ -90,7 +90,7 @@ def _open(
     worker = stack.enter_context(open_worker(target, options, saved))
     items, about = worker.about()
     matcher = Matcher(items, rows if about["from_rows"] else ())
-    run = Run(target, options, worker, items, about, [], [], progress)
+    run = BenchRun(target, options, worker, items, about, [], [], progress)
     run.cases = placed(cases, matcher, options.cases)
     run.responses = placed(responses, matcher, options.responses)
     if options.against:
@@ -101,7 +101,7 @@ def _open(
     return run
 
 
-def _same_problems(run: Run) -> None:
+def _same_problems(run: BenchRun) -> None:
     """Two targets are compared on the same prompts, in the same places."""
     assert run.reference is not None
     theirs = [item.prompt for item in run.reference.about()[0]]

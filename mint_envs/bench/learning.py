@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from ..reports.report import Plot, Section, Table
-from .run import Run
-from .stats import all_equal
+from .run import BenchRun, Tried
+from .stats import equal_shares
 
 _BINS = 10
 
 
-def check(run: Run) -> Section:
+def check(run: BenchRun) -> Section:
     """Return the distribution of rewards on saved responses, and what a group would learn."""
     section = Section("learning", "Would a policy learn from it?")
     saved = run.responses or run.cases
@@ -21,19 +22,23 @@ def check(run: Run) -> Section:
             "from the policy that is to be trained."
         )
         return section
-    verdicts = run.saved(saved, "saved responses")
+    results = run.saved(saved, "saved responses")
     groups: dict[int, list[float]] = defaultdict(list)
-    for row, verdict in zip(saved, verdicts, strict=True):
-        if verdict.score is not None:
-            groups[row.item].append(verdict.score)
+    for one in results:
+        if one.score is not None:
+            groups[one.item.index].append(one.score)
     _distribution(section, [score for group in groups.values() for score in group])
     _groups(section, list(groups.values()), run.options.group)
-    lost = sum(verdict.score is None for verdict in verdicts)
-    if lost:
-        counts = Counter(verdict.status for verdict in verdicts if verdict.score is None)
-        told = ", ".join(f"{count} {status}" for status, count in counts.items())
-        section.notes.append(f"{lost} of {len(verdicts)} responses got no reward: {told}.")
+    _lost(section, results)
     return section
+
+
+def _lost(section: Section, results: Sequence[Tried]) -> None:
+    counts = Counter(one.status for one in results if one.score is None)
+    if counts:
+        told = ", ".join(f"{count} {status}" for status, count in counts.items())
+        lost = f"{counts.total()} of {len(results)}"
+        section.notes.append(f"{lost} responses got no reward: {told}.")
 
 
 def _distribution(section: Section, scores: list[float]) -> None:
@@ -57,7 +62,7 @@ def _distribution(section: Section, scores: list[float]) -> None:
 
 
 def _groups(section: Section, groups: list[list[float]], size: int) -> None:
-    equal = [share for group in groups if (share := all_equal(group, size)) is not None]
+    equal = equal_shares(groups, size)
     if not equal:
         most = max(map(len, groups), default=0)
         section.numbers["signal"] = None

@@ -3,132 +3,95 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ..errors import SettingError
-from ..records.cases import Saved
-from ..reports.report import Case, Section, Table, short
+from ..reports.report import Section, Table
 from ..responses import probes as make
+from ..responses.changes import framed
 from ..responses.items import Item
 from ..responses.probes import Probe
 from ..responses.solvers import solve
-from .run import Run, shown, spread
-from .stats import kappa, rate_text
-from .target.client import Verdict
+from .run import BenchRun, Tried, shown, spread
+from .stats import kappa, rate_text, rate_texts
 
 _UNPAID = "Pay the right answer however it is written, and make question and answer from one draw"
 _PAID = "Pay right answers only"
 
 
-def check(run: Run) -> Section:
+def check(run: BenchRun) -> Section:
     """Return what labels say, and what is known without them."""
     section = Section("right", "Does it pay what is right, and nothing else?")
     if run.cases:
-        _labelled(run, section)
-    _solved(run, section)
-    _known(run, section)
+        _labelled(section, run.saved(run.cases, "labelled responses"))
+    _solved(section, run.tried(_answers(run), "solved from the prompt"))
+    if not run.about["same_again"] and section.numbers["oracle"] is not None:
+        section.notes.append("build_dataset() gives other problems each time: it is not seeded.")
+    _known(section, run.tried(_worth_known(run), "known responses"))
+    if not any(item.examples for item in run.items):
+        section.notes.append("No right response is known: give rows with an answer, or --cases.")
     if run.reference is not None:
-        _agreement(run, section)
+        pool = _pool(run)
+        pair = run.tried(pool, "this one"), run.tried(pool, by=run.reference)
+        _agreement(section, str(run.options.against), *pair)
     return section
 
 
 # -- with labels ----------------------------------------------------------------------------------
 
 
-def _labelled(run: Run, section: Section) -> None:
-    verdicts = run.saved(run.cases, "labelled responses")
-    pairs = [(c, v) for c, v in zip(run.cases, verdicts, strict=True) if v.status != "unmeasured"]
-    right = [(case, v) for case, v in pairs if (case.label or 0) >= 0.5]
-    wrong = [(case, v) for case, v in pairs if (case.label or 0) < 0.5]
-    false = [(case, v) for case, v in wrong if v.paid]
-    missed = [(case, v) for case, v in right if not v.paid]
-    good = len(pairs) - len(false) - len(missed)
-    table = Table("By the labels", ["", "rate (95 % interval)"])
-    table.rows += [
-        ["accuracy", rate_text(good, len(pairs))],
-        ["false rewards, of wrong responses", rate_text(len(false), len(wrong))],
-        ["missed rewards, of right responses", rate_text(len(missed), len(right))],
-        ["not measured", str(len(verdicts) - len(pairs))],
-    ]
-    section.tables.append(table)
-    section.numbers |= {
-        "accuracy": good / len(pairs) if pairs else None,
-        "false_rewards": len(false) / len(wrong) if wrong else None,
-        "missed_rewards": len(missed) / len(right) if right else None,
+def _labelled(section: Section, every: Sequence[Tried]) -> None:
+    results = [one for one in every if one.measured]
+    right = [one for one in results if (one.want or 0.0) >= 0.5]
+    wrong = [one for one in results if (one.want or 0.0) < 0.5]
+    false = [one for one in wrong if one.paid]
+    missed = [one for one in right if not one.paid]
+    rates = {
+        "accuracy": (len(results) - len(false) - len(missed), len(results)),
+        "false_rewards": (len(false), len(wrong)),
+        "missed_rewards": (len(missed), len(right)),
     }
+    section.numbers |= {name: _share(*rate) for name, rate in rates.items()}
+    section.tables.append(_label_table(rates.values(), len(every) - len(results)))
     if false:
         text = f"{len(false)} of {len(wrong)} responses that are labelled wrong are paid"
-        section.fault("false rewards", text, _PAID, [_case(run, *pair) for pair in false])
+        section.find("false rewards", text, _PAID, shown(false))
     if missed:
         text = f"{len(missed)} of {len(right)} responses that are labelled right are not paid"
-        section.fault("missed rewards", text, _UNPAID, [_case(run, *pair) for pair in missed])
+        section.find("missed rewards", text, _UNPAID, shown(missed))
 
 
-def _case(run: Run, case: Saved, verdict: Verdict) -> Case:
-    prompt = short(run.items[case.item].prompt)
-    response = " ⏎ ".join(map(short, case.turns))
-    return Case(
-        prompt, response, verdict.score, case.label, f"line {case.line} {verdict.note}".strip()
-    )
+def _share(hits: int, total: int) -> float | None:
+    return hits / total if total else None
 
 
-# -- without labels -------------------------------------------------------------------------------
+def _label_table(rates: Iterable[tuple[int, int]], unmeasured: int) -> Table:
+    names = ["accuracy", "false rewards, of wrong responses", "missed rewards, of right responses"]
+    rows = [[name, text] for name, text in zip(names, rate_texts(rates), strict=True)]
+    rows.append(["not measured", str(unmeasured)])
+    return Table("By the labels", ["", "rate (95 % interval)"], rows)
 
 
-def _solved(run: Run, section: Section) -> None:
-    """The answer to the prompt must earn the full mark: found from the prompt alone."""
-    answers = _answers(run)
-    probes = [
+# -- solved from the prompt -----------------------------------------------------------------------
+
+
+def _answers(run: BenchRun) -> list[Probe]:
+    """Return the answers to the prompts, found from the prompts alone."""
+    found = _by_solver(run) if run.options.solver else map(_solved_sum, run.items)
+    return [
         Probe("solved from the prompt", item, turns, 1.0)
-        for item, turns in zip(run.items, answers, strict=True)
+        for item, turns in zip(run.items, found, strict=True)
         if turns is not None
     ]
-    if not probes:
-        section.notes.append(
-            "No prompt could be solved by itself: give --solve module:function to see whether "
-            "questions and answers belong together."
-        )
-        section.numbers["oracle"] = None
-        return
-    tried = run.verdicts(probes, "solved from the prompt")
-    results = [pair for pair in tried if pair[1].status != "unmeasured"]
-    if not results:
-        section.notes.append("No answer that was solved from the prompt was measured.")
-        section.numbers["oracle"] = None
-        return
-    paid = [verdict for _, verdict in results if verdict.score == 1.0]
-    section.numbers["oracle"] = len(paid) / len(results)
-    table = Table("Solved from the prompt alone", ["", "full marks"])
-    table.rows.append(["the right answer to the prompt", rate_text(len(paid), len(results))])
-    section.tables.append(table)
-    if len(paid) < len(results):
-        cases = [_with_gold(pair) for pair in results if pair[1].score != 1.0]
-        text = (
-            f"the right answer, solved from the prompt, earns the full mark on {len(paid)} of "
-            f"{len(results)} problems"
-        )
-        advice = "Make the question and its answer from the same numbers"
-        section.fault("unsolvable", text, advice, cases)
-    if not run.about["same_again"]:
-        section.notes.append("build_dataset() gives other problems each time: it is not seeded.")
 
 
-def _with_gold(pair: tuple[Probe, Verdict]) -> Case:
-    case = shown(*pair)
-    gold = pair[0].item.gold
-    return Case(
-        case.prompt, case.response, case.score, 1.0, f"what is paid is {gold!r}" if gold else ""
-    )
-
-
-def _answers(run: Run) -> list[tuple[str, ...] | None]:
-    if run.options.solver:
-        limit = run.options.timeout_s * len(run.items)
-        (replies,) = run.worker.ask("solve", solver=run.options.solver, timeout_s=limit)
-        if isinstance(replies, dict):
-            raise SettingError(f"--solve {run.options.solver}: {replies['failed']}")
-        return [None if reply is None else tuple(reply) for reply in replies]
-    return [_solved_sum(item) for item in run.items]
+def _by_solver(run: BenchRun) -> list[tuple[str, ...] | None]:
+    limit = run.options.timeout_s * len(run.items)
+    (replies,) = run.worker.ask("solve", solver=run.options.solver, timeout_s=limit)
+    if isinstance(replies, dict):
+        raise SettingError(f"--solve {run.options.solver}: {replies['failed']}")
+    return [None if reply is None else tuple(reply) for reply in replies]
 
 
 def _solved_sum(item: Item) -> tuple[str, ...] | None:
@@ -141,111 +104,137 @@ def _as_asked(answer: str, item: Item) -> str:
     """Return an answer in the form of the right response: in a box, if that is asked for."""
     if item.kind != "answer" or item.gold is None:
         return answer
-    before, _, after = make.framed(item.gold)
+    before, _, after = framed(item.gold)
     return f"{before}{answer}{after}"
 
 
-def _known(run: Run, section: Section) -> None:
-    """Responses whose worth is known by how they were made."""
+def _solved(section: Section, every: Sequence[Tried]) -> None:
+    """The answer to the prompt must earn the full mark."""
+    results = [one for one in every if one.measured]
+    section.numbers["oracle"] = None
+    if not results:
+        section.notes.append(_UNMEASURED if every else _UNSOLVED)
+        return
+    unpaid = [one for one in results if one.score != 1.0]
+    paid = len(results) - len(unpaid)
+    section.numbers["oracle"] = paid / len(results)
+    row = ["the right answer to the prompt", rate_text(paid, len(results))]
+    section.tables.append(Table("Solved from the prompt alone", ["", "full marks"], [row]))
+    if unpaid:
+        text = (
+            f"the right answer, solved from the prompt, earns the full mark on {paid} of "
+            f"{len(results)} problems"
+        )
+        advice = "Make the question and its answer from the same numbers"
+        section.find("unsolvable", text, advice, shown(map(_with_gold, unpaid)))
+
+
+_UNMEASURED = "No answer that was solved from the prompt was measured."
+_UNSOLVED = (
+    "No prompt could be solved by itself: give --solve module:function to see whether questions "
+    "and answers belong together."
+)
+
+
+def _with_gold(one: Tried) -> Tried:
+    gold = one.item.gold
+    return replace(one, told=f"what is paid is {gold!r}" if gold else "")
+
+
+# -- known by how they were made ------------------------------------------------------------------
+
+
+def _worth_known(run: BenchRun) -> list[Probe]:
     items = spread(run.items)
-    results = run.verdicts([*make.known_worth(items), *make.other_ways(items)], "known responses")
-    by_name: dict[str, list[tuple[Probe, Verdict]]] = defaultdict(list)
-    for probe, verdict in results:
-        by_name[probe.name].append((probe, verdict))
-    table = Table("Known by how they were made", ["response", "must earn", "does", "mean reward"])
-    table.rows = [_row(name, group) for name, group in by_name.items()]
-    for name, group in by_name.items():
-        if not name.startswith(make.OTHERWISE):
-            _judge(section, name, group)
-    _written(section, [pair for pair in results if pair[0].name.startswith(make.OTHERWISE)])
-    section.tables.append(table)
-    lost = sum(verdict.status == "unmeasured" for _, verdict in results)
+    return [*make.known_worth(items), *make.other_ways(items)]
+
+
+def _known(section: Section, results: Sequence[Tried]) -> None:
+    """Responses whose worth is known by how they were made."""
+    groups: dict[str, list[Tried]] = defaultdict(list)
+    for one in results:
+        groups[one.name].append(one)
+    _judge(section, groups)
+    _written(section, [one for one in results if one.name.startswith(make.OTHERWISE)])
+    section.tables.append(_known_table(groups))
+    lost = sum(not one.measured for one in results)
     if lost:
         section.notes.append(f"{lost} of {len(results)} of these responses were not measured.")
-    if not any(item.examples for item in run.items):
-        section.notes.append("No right response is known: give rows with an answer, or --cases.")
 
 
-def _row(name: str, group: Sequence[tuple[Probe, Verdict]]) -> list[str]:
-    scores = [v.score for _, v in group if v.score is not None]
-    good = sum(_as_wanted(*pair) for pair in group)
-    wants = {probe.want for probe, _ in group}
-    want = f"{wants.pop():g}" if len(wants) == 1 else "as told"
-    mean = f"{sum(scores) / len(scores):.3f}" if scores else "none"
-    return [name, want, rate_text(good, len(group)), mean]
+def _known_table(groups: Mapping[str, Sequence[Tried]]) -> Table:
+    rates = [(sum(map(_as_wanted, group)), len(group)) for group in groups.values()]
+    table = Table("Known by how they were made", ["response", "must earn", "does", "mean reward"])
+    for (name, group), rate in zip(groups.items(), rate_texts(rates), strict=True):
+        table.rows.append([name, _wanted(group), rate, _mean(group)])
+    return table
 
 
-def _as_wanted(probe: Probe, verdict: Verdict) -> bool:
-    if verdict.status == "unmeasured":
+def _wanted(group: Sequence[Tried]) -> str:
+    wants = {one.want for one in group}
+    return f"{wants.pop():g}" if len(wants) == 1 else "as told"
+
+
+def _mean(group: Sequence[Tried]) -> str:
+    scores = [one.score for one in group if one.score is not None]
+    return f"{sum(scores) / len(scores):.3f}" if scores else "none"
+
+
+def _as_wanted(one: Tried) -> bool:
+    if not one.measured:
         return True
-    if probe.want == 0.0:
-        return not verdict.paid
-    return verdict.score is not None and abs(verdict.score - probe.want) < 1e-6
+    if not one.want:
+        return not one.paid
+    return one.score is not None and abs(one.score - one.want) < 1e-6
 
 
-def _judge(section: Section, name: str, group: Sequence[tuple[Probe, Verdict]]) -> None:
-    bad = [pair for pair in group if not _as_wanted(*pair)]
-    if not bad:
-        return
-    cases = [shown(*pair) for pair in bad]
-    text = f"{name}: {len(bad)} of {len(group)} do not earn what they must"
-    if bad[0][0].want == 0.0:
-        section.fault("false rewards", text, _PAID, cases)
-    else:
-        section.fault("missed rewards", text, _UNPAID, cases)
+def _judge(section: Section, groups: Mapping[str, Sequence[Tried]]) -> None:
+    for name, group in groups.items():
+        bad = [one for one in group if not _as_wanted(one)]
+        if bad and not name.startswith(make.OTHERWISE):
+            text = f"{name}: {len(bad)} of {len(group)} do not earn what they must"
+            rule = ("missed rewards", _UNPAID) if bad[0].want else ("false rewards", _PAID)
+            section.find(rule[0], text, rule[1], shown(bad))
 
 
-def _written(section: Section, results: Sequence[tuple[Probe, Verdict]]) -> None:
+def _written(section: Section, results: Sequence[Tried]) -> None:
     """Right answers in other words: one fault for all the ways in which they are not paid."""
-    bad = {probe.name: (probe, v) for probe, v in results if not _as_wanted(probe, v)}
+    bad = {one.name: one for one in results if not _as_wanted(one)}
     if bad:
         ways = ", ".join(name.removeprefix(make.OTHERWISE) for name in bad)
         text = f"the right answer is not paid when it is written {ways}"
-        section.fault("missed rewards", text, _UNPAID, [shown(*pair) for pair in bad.values()])
+        section.find("missed rewards", text, _UNPAID, shown(bad.values()))
 
 
 # -- two functions --------------------------------------------------------------------------------
 
 
-def _agreement(run: Run, section: Section) -> None:
-    """Compare the target with another one, on saved responses or else on known ones."""
-    assert run.reference is not None
-    pool = _pool(run)
-    one = run.score(pool, "this one")
-    two = list(run.reference.each(pool))
-    both = [
-        (pair, a, b)
-        for pair, a, b in zip(pool, one, two, strict=True)
-        if "unmeasured" not in (a.status, b.status)
-    ]
-    apart = [row for row in both if row[1].paid != row[2].paid]
-    section.numbers["agreement"] = 1 - len(apart) / len(both) if both else None
-    value = kappa([a.paid for _, a, _ in both], [b.paid for _, _, b in both])
-    table = Table(f"Agreement with {run.options.against}", ["", ""])
+def _pool(run: BenchRun) -> list[Probe]:
+    """Return what two targets are compared on: saved responses, or else known ones."""
+    saved = run.cases or run.responses
+    return run.probes_of(saved) if saved else _worth_known(run)
+
+
+def _agreement(section: Section, other: str, one: Sequence[Tried], two: Sequence[Tried]) -> None:
+    """Compare what two targets pay."""
+    both = [(a, b) for a, b in zip(one, two, strict=True) if a.measured and b.measured]
+    apart = [(a, b) for a, b in both if a.paid != b.paid]
+    section.numbers["agreement"] = _share(len(both) - len(apart), len(both))
+    value = kappa([a.paid for a, _ in both], [b.paid for _, b in both])
+    table = Table(f"Agreement with {other}", ["", ""])
     table.rows += [
         ["same verdict", rate_text(len(both) - len(apart), len(both))],
         ["beyond chance (kappa)", "none" if value is None else f"{value:.2f}"],
-        ["only this one pays", str(sum(a.paid for _, a, _ in apart))],
-        ["only the other pays", str(sum(b.paid for _, _, b in apart))],
+        ["only this one pays", str(sum(a.paid for a, _ in apart))],
+        ["only the other pays", str(sum(b.paid for _, b in apart))],
     ]
     section.tables.append(table)
     if apart:
-        cases = [_apart(run, *row) for row in apart]
         text = f"the two differ on {len(apart)} of {len(both)} responses"
-        section.fault("agreement", text, "Look at the cases: one of the two is wrong", cases)
+        advice = "Look at the cases: one of the two is wrong"
+        section.find("agreement", text, advice, shown(_beside(*pair) for pair in apart))
 
 
-def _pool(run: Run) -> list[tuple[int, tuple[str, ...]]]:
-    saved = run.cases or run.responses
-    if saved:
-        return [(row.item, row.turns) for row in saved]
-    items = spread(run.items)
-    known = [*make.known_worth(items), *make.other_ways(items)]
-    return [(probe.item.index, probe.turns) for probe in known]
-
-
-def _apart(run: Run, pair: tuple[int, tuple[str, ...]], one: Verdict, two: Verdict) -> Case:
-    response = " ⏎ ".join(map(short, pair[1]))
+def _beside(one: Tried, two: Tried) -> Tried:
     other = "nothing" if two.score is None else f"{two.score:g}"
-    prompt = short(run.items[pair[0]].prompt)
-    return Case(prompt, response, one.score, note=f"the other pays {other}")
+    return replace(one, want=None, told=f"the other pays {other}")

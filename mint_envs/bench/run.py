@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from time import monotonic
 from typing import Any
 
 from ..errors import require
 from ..records.cases import Matcher, Saved, places, problems_of, read_saved
-from ..reports.report import Case, short
+from ..reports.report import CASES, Case, Tell, quoted
 from ..responses.items import Item
 from ..responses.probes import Probe
-from .target.client import Pair, Verdict, Worker
+from .target.client import Pair, TargetVerdict, Worker
 from .target.targets import Target
-
-Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
 
 #: More of one probe than this says nothing new.
 _EACH = 100
+_PAID = 0.5  # a reward from here up is a mark
+_TELL_S = 0.1  # between two words on how far it is
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,31 @@ class Options:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A response and what came of it; the fields are those of ``Probe`` and of ``TargetVerdict``.
+
+    ``want`` is None where nobody knows; ``measured`` is False if the function said that it could
+    not tell, ``paid`` True from half of the full mark up; ``told`` is what a report says of it.
+    """
+
+    name: str
+    item: Item
+    turns: tuple[str, ...]
+    want: float | None
+    status: str
+    score: float | None
+    note: str
+    seconds: float
+    ran: bool
+    measured: bool
+    paid: bool
+    told: str
+
+
 @dataclass
-class Run:
-    """A worker, and what is known about its target."""
+class BenchRun:
+    """A worker, and what is known about its target: here, and nowhere else, verdicts are asked."""
 
     target: Target
     options: Options
@@ -92,31 +116,64 @@ class Run:
     about: Mapping[str, Any]
     cases: list[Saved]
     responses: list[Saved]
-    progress: Progress
+    progress: Tell
     reference: Worker | None = None
-    scored: dict[int, list[Verdict]] = field(default_factory=dict)
+    scored: dict[int, list[Tried]] = field(default_factory=dict)
 
-    def verdicts(
-        self, probes: Sequence[Probe], what: str, apart: bool = False
-    ) -> list[tuple[Probe, Verdict]]:
-        """Return each probe with what it got."""
+    def tried(
+        self,
+        probes: Sequence[Probe | Tried],
+        what: str = "",
+        apart: bool = False,
+        by: Worker | None = None,
+    ) -> list[Tried]:
+        """Return what each response got, in order, and tell how far it is if ``what`` says so.
+
+        ``apart``: each is scored in a process of its own; ``by``: another worker than the target's.
+        """
         pairs = [(probe.item.index, probe.turns) for probe in probes]
-        return list(zip(probes, self.score(pairs, what, apart), strict=True))
+        verdicts = self._scored(by or self.worker, pairs, what, apart)
+        return [_tried(one, verdict) for one, verdict in zip(probes, verdicts, strict=True)]
 
-    def score(self, pairs: Sequence[Pair], what: str, apart: bool = False) -> list[Verdict]:
-        """Return the verdicts in order, and tell how far it is."""
-        found = []
-        for verdict in self.worker.each(pairs, apart):
+    def _scored(
+        self, worker: Worker, pairs: Sequence[Pair], what: str, apart: bool
+    ) -> list[TargetVerdict]:
+        found, told = [], 0.0
+        for verdict in worker.each(pairs, apart):
             found.append(verdict)
+            if what and monotonic() - told > _TELL_S:
+                self.progress(what, len(found), len(pairs))
+                told = monotonic()
+        if what:
             self.progress(what, len(found), len(pairs))
         return found
 
-    def saved(self, rows: Sequence[Saved], what: str) -> list[Verdict]:
-        """Return the verdicts on saved responses; each file is scored once."""
+    def saved(self, rows: Sequence[Saved], what: str) -> list[Tried]:
+        """Return what saved responses got; each file is scored once."""
         key = id(rows)
         if key not in self.scored:
-            self.scored[key] = self.score([(row.item, row.turns) for row in rows], what)
+            self.scored[key] = self.tried(self.probes_of(rows), what)
         return self.scored[key]
+
+    def probes_of(self, rows: Sequence[Saved]) -> list[Probe]:
+        """Return saved responses as probes that are named by their lines."""
+        return [
+            Probe(f"line {row.line}", self.items[row.item], row.turns, row.label) for row in rows
+        ]
+
+
+def _tried(probe: Probe | Tried, got: TargetVerdict) -> Tried:
+    return Tried(
+        probe.name, probe.item, probe.turns, probe.want,
+        got.status, got.score, got.note, got.seconds, got.ran,
+        measured=got.status != "unmeasured",
+        paid=got.score is not None and got.score >= _PAID,
+        told=f"{probe.name}: {got.note}" if got.note else probe.name,
+    )  # fmt: skip
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Tell nobody how far it is."""
 
 
 def spread(items: Sequence[Item]) -> list[Item]:
@@ -125,11 +182,10 @@ def spread(items: Sequence[Item]) -> list[Item]:
     return list(items[::step])[:_EACH]
 
 
-def shown(probe: Probe, verdict: Verdict) -> Case:
-    """Return a probe as a report quotes it."""
-    response = " ⏎ ".join(short(text) for text in probe.turns)
-    note = f"{probe.name}: {verdict.note}" if verdict.note else probe.name
-    return Case(short(probe.item.prompt), response, verdict.score, probe.want, note)
+def shown(results: Iterable[Tried]) -> list[Case]:
+    """Return the first responses as a report quotes them."""
+    first = islice(results, CASES)
+    return quoted([(o.item.prompt, o.turns, o.score, o.want, o.told) for o in first])
 
 
 def target_of(name: str, settings: Mapping[str, Any], options: Options, rows: Any) -> Target:

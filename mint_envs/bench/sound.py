@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from ..reports.report import Section, Table
 from ..responses import probes as make
-from .run import Run, shown, spread
-from .stats import rate_text
+from ..responses.probes import Probe
+from .run import BenchRun, Tried, open_worker, shown, spread
+from .stats import rate_texts
 from .target.client import Worker, WorkerDied
 
 #: What the part "right" finds too, with rates.
@@ -17,99 +21,105 @@ _REPEATED, _REPEATS = 4, 200  # right responses, and how often all of them are s
 _CONTRACT_S = 150.0  # CPU time; by the clock six times that, on a crowded machine
 
 
-def check(run: Run) -> Section:
+def check(run: BenchRun) -> Section:
     """Return what the conformance kit finds, and how harmless rewritings fare."""
     section = Section("sound", "Is it in its range, deterministic, and robust?")
-    _contract(run, section)
-    _repeated(run, section)
-    _other_process(run, section)
-    _rewritten(run, section)
+    if run.worker.lost:
+        section.notes.append("The conformance kit was not run: there are responses that hang.")
+    else:
+        _contract(section, run)
+    if run.about["function"] and not run.about["nondeterministic"]:
+        _repeated(section, run.tried(_again(run), "the same again"))
+    if run.about["nondeterministic"]:
+        section.notes.append("It says that it is nondeterministic: repeats were not compared.")
+    else:
+        probes = make.known_worth(spread(run.items)[:16])
+        first = run.tried(probes, "the first time")
+        _other_process(section, first, _elsewhere(run, probes))
+    _rewritten(section, run.tried(_rewritings(run), "rewritten responses"))
     return section
 
 
-def _contract(run: Run, section: Section) -> None:
+def _contract(section: Section, run: BenchRun) -> None:
     """Range, NaN, exceptions, determinism, monotone parts: ``mint_envs.testing.check_task``."""
-    if run.worker.lost:
-        section.notes.append("The conformance kit was not run: there are responses that hang.")
-        return
     run.progress("the conformance kit", 0, 1)
-    problems = min(8, len(run.items))
+    amount = {"problems": min(8, len(run.items)), "texts": run.options.texts}
     try:
-        result = run.worker.ask(
-            "contract", problems=problems, texts=run.options.texts, timeout_s=_CONTRACT_S
-        )[0]
+        (result,) = run.worker.ask("contract", timeout_s=_CONTRACT_S, **amount)
     except WorkerDied as error:
         advice = "Scoring any text must come to an end, and leave the process alone"
-        section.fault("any text", f"among hostile texts, {error}", advice)
+        section.find("any text", f"among hostile texts, {error}", advice)
         return
     run.progress("the conformance kit", 1, 1)
+    _told_by_the_kit(section, result)
+
+
+def _told_by_the_kit(section: Section, result: Mapping[str, Any]) -> None:
     for check, fault, advice in result["findings"]:
         if check not in _ELSEWHERE:
-            section.fault(check, fault, advice)
+            section.find(check, fault, advice)
     if result["cases"]:
-        table = Table("Tried by the conformance kit", ["rule", "cases"])
-        table.rows = [[name, str(count)] for name, count in sorted(result["cases"].items())]
-        section.tables.append(table)
+        rows = [[name, str(count)] for name, count in sorted(result["cases"].items())]
+        section.tables.append(Table("Tried by the conformance kit", ["rule", "cases"], rows))
 
 
-def _repeated(run: Run, section: Section) -> None:
-    """The right responses over and over: a function that counts its calls, or draws lots."""
-    if run.about["nondeterministic"] or not run.about["function"]:
-        return
+def _again(run: BenchRun) -> list[Probe]:
+    """The right responses over and over."""
     probes = [p for p in make.known_worth(run.items[:_REPEATED]) if p.want == 1.0]
-    results = run.verdicts(probes * (_REPEATS // max(1, len(probes))), "the same again")
+    return probes * (_REPEATS // max(1, len(probes)))
+
+
+def _repeated(section: Section, results: Sequence[Tried]) -> None:
+    """A function that counts its calls, or draws lots."""
     seen: dict[tuple[int, tuple[str, ...]], set[float | None]] = defaultdict(set)
-    for probe, verdict in results:
-        seen[probe.item.index, probe.turns].add(verdict.score)
-    apart = [pair for pair in results if len(seen[pair[0].item.index, pair[0].turns]) > 1]
+    for one in results:
+        seen[one.item.index, one.turns].add(one.score)
+    apart = [one for one in results if len(seen[one.item.index, one.turns]) > 1]
     if apart:
         text = (
             f"{len(seen)} right responses, scored {_REPEATS} times in all, earn now this, now that"
         )
-        section.fault("determinism", text, _PURE, [shown(*pair) for pair in apart])
+        section.find("determinism", text, _PURE, shown(apart))
 
 
-def _other_process(run: Run, section: Section) -> None:
-    """The same verdicts in a new process with other hashes, in the opposite order."""
-    if run.about["nondeterministic"]:
-        section.notes.append("It says that it is nondeterministic: repeats were not compared.")
-        return
-    probes = make.known_worth(spread(run.items)[:16])
-    first = [(v.status, v.score) for _, v in run.verdicts(probes, "the first time")]
-    pairs = [(probe.item.ref, probe.turns) for probe in probes]
+def _elsewhere(run: BenchRun, probes: Sequence[Probe]) -> list[Tried]:
+    """Try responses in a new process with other hashes, in the opposite order."""
     with _another(run) as worker:
         items, _ = worker.about()
         place = {item.ref: item.index for item in items}
-        again = worker.score([(place[ref], turns) for ref, turns in pairs[::-1]])[::-1]
-    apart = [
-        (probe, verdict)
-        for probe, before, verdict in zip(probes, first, again, strict=True)
-        if before != (verdict.status, verdict.score)
-    ]
-    section.numbers["repeatable"] = 1 - len(apart) / len(probes) if probes else None
-    if apart:
-        text = f"{len(apart)} of {len(probes)} rewards differ in another process and order"
-        section.fault("determinism", text, _PURE, [shown(*pair) for pair in apart])
+        there = [replace(p, item=replace(p.item, index=place[p.item.ref])) for p in probes]
+        return run.tried(there[::-1], by=worker)[::-1]
 
 
-def _another(run: Run) -> Worker:
-    from .run import open_worker
-
+def _another(run: BenchRun) -> Worker:
     rows = [*run.cases, *run.responses]
     return open_worker(run.target, run.options, rows, hash_seed="20011")
 
 
-def _rewritten(run: Run, section: Section) -> None:
-    """Rewritings of the right response: how often it still gets the full mark."""
-    probes = make.rewritings(spread(run.items)[:32])
+def _other_process(section: Section, first: Sequence[Tried], again: Sequence[Tried]) -> None:
+    """The same verdicts, whichever process gives them."""
+    pairs = zip(first, again, strict=True)
+    apart = [b for a, b in pairs if (a.status, a.score) != (b.status, b.score)]
+    section.numbers["repeatable"] = 1 - len(apart) / len(first) if first else None
+    if apart:
+        text = f"{len(apart)} of {len(first)} rewards differ in another process and order"
+        section.find("determinism", text, _PURE, shown(apart))
+
+
+def _rewritings(run: BenchRun) -> list[Probe]:
+    """Rewritings of the right response."""
     stop = run.about["stop"]  # where the task ends a response, the rest is never sampled
-    probes = [p for p in probes if not any(mark in p.turns[0].strip() for mark in stop)]
-    results = run.verdicts(probes, "rewritten responses")
+    probes = make.rewritings(spread(run.items)[:32])
+    return [p for p in probes if not any(mark in p.turns[0].strip() for mark in stop)]
+
+
+def _rewritten(section: Section, results: Sequence[Tried]) -> None:
+    """How often the right response still gets the full mark."""
     kept: dict[str, list[bool]] = defaultdict(list)
-    for probe, verdict in results:
-        kept[probe.name].append(verdict.score == 1.0)
-    if not kept:
-        return
-    table = Table("The right response, rewritten", ["rewriting", "still paid in full"])
-    table.rows = [[name, rate_text(sum(good), len(good))] for name, good in kept.items()]
-    section.tables.append(table)
+    for one in results:
+        kept[one.name].append(one.score == 1.0)
+    if kept:
+        rates = rate_texts([(sum(good), len(good)) for good in kept.values()])
+        rows = [[name, rate] for name, rate in zip(kept, rates, strict=True)]
+        heads = ["rewriting", "still paid in full"]
+        section.tables.append(Table("The right response, rewritten", heads, rows))

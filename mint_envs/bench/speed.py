@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ..reports.report import Plot, Section, Table
 from ..responses import probes as make
-from .run import Run, open_worker, spread
+from ..responses.items import Item
+from ..responses.probes import Probe
+from .run import BenchRun, open_worker, spread
 from .stats import growth, quantile
-from .target.client import Verdict, Worker, WorkerDied
+from .target.client import Worker, WorkerDied
 from .target.worker import fresh
 
 _SIZES = [1000, 2000, 4000, 8000, 16_000, 32_000, 64_000]
@@ -19,36 +23,42 @@ _WARM_UP = 8
 Pair = tuple[int, tuple[str, ...]]
 
 
-def check(run: Run) -> Section:
+def check(run: BenchRun) -> Section:
     """Return the speed on known and saved responses; nothing here is a fault but bad growth."""
     section = Section("fast", "How fast is it?")
     pool = _pool(run)
     if not pool:
         section.notes.append("There is nothing to score: no right response is known.")
         return section
-    run.worker.score(pool[:_WARM_UP])
-    new = [(index, tuple(fresh(text, 0) for text in turns)) for index, turns in pool]
-    verdicts = run.score(new, "timing")
-    _latency(section, [v for v in verdicts if v.status in ("ok", "unmeasured")])
-    _throughput(run, section, pool)
+    run.tried(pool[:_WARM_UP])
+    results = run.tried(_new(pool), "timing")
+    _latency(section, [one.seconds for one in results if one.status in ("ok", "unmeasured")])
+    _throughput(run, section, [(one.item.index, one.turns) for one in pool])
     _growth(run, section)
     return section
 
 
-def _pool(run: Run) -> list[Pair]:
+def _pool(run: BenchRun) -> list[Probe]:
     saved = run.responses or run.cases
     if saved:
-        return [(row.item, row.turns) for row in saved][:1000]
+        return run.probes_of(saved)[:1000]
     items = spread(run.items)
-    right = [(item.index, turns) for item in items for turns, _ in item.examples if turns != ("",)]
-    known = [(probe.item.index, probe.turns) for probe in make.known_worth(items)]
-    return (right or known)[:500]
+    right = [_right(item, *turns) for item in items for turns, _ in item.examples if turns != ("",)]
+    return (right or make.known_worth(items))[:500]
 
 
-def _latency(section: Section, verdicts: list[Verdict]) -> None:
-    if not verdicts:
+def _right(item: Item, *turns: str) -> Probe:
+    return Probe("a right response", item, turns, None)
+
+
+def _new(pool: Sequence[Probe]) -> list[Probe]:
+    """Return the responses as others, which no cache of programs has seen."""
+    return [replace(one, turns=tuple(fresh(text, 0) for text in one.turns)) for one in pool]
+
+
+def _latency(section: Section, seconds: list[float]) -> None:
+    if not seconds:
         return
-    seconds = [verdict.seconds for verdict in verdicts]
     p50, p99, worst = quantile(seconds, 0.5), quantile(seconds, 0.99), max(seconds)
     table = Table("One at a time", ["", "time"])
     table.rows += [["median", span(p50)], ["p99", span(p99)], ["worst", span(worst)]]
@@ -64,7 +74,7 @@ def span(seconds: float) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
-def _throughput(run: Run, section: Section, pool: list[Pair]) -> None:
+def _throughput(run: BenchRun, section: Section, pool: list[Pair]) -> None:
     """Rewards a second of one process, and of several at once."""
     table = Table("In batches", ["processes", "rewards per second", "speed-up"])
     rates: list[float] = []
@@ -82,7 +92,7 @@ def _throughput(run: Run, section: Section, pool: list[Pair]) -> None:
     section.numbers["speed_up"] = rates[-1] / rates[0]
 
 
-def _rate(run: Run, pool: list[Pair], count: int) -> float:
+def _rate(run: BenchRun, pool: list[Pair], count: int) -> float:
     """Return the rewards a second of ``count`` processes together."""
     rows = [*run.cases, *run.responses]
     extra = [open_worker(run.target, run.options, rows) for _ in range(count - 1)]
@@ -116,42 +126,45 @@ def _rate(run: Run, pool: list[Pair], count: int) -> float:
     return sum(number / max(seconds, 1e-9) for number, seconds in done)
 
 
-def _growth(run: Run, section: Section) -> None:
+def _growth(run: BenchRun, section: Section) -> None:
     """Time against length: the right response after more and more text."""
     item = next((i for i in run.items if i.gold is not None), None)
     if item is None or item.kind == "turns":
         return
     times: list[float] = []
-    sizes: list[int] = []
     for size in _SIZES:
-        filler = ("Let me think about 1 and 2, step by step. " * (size // 40 + 1))[:size]
-        text = f"{filler}\n{item.gold}"
-        again = [(item.index, (fresh(text, size + n),)) for n in range(_REPEATS)]
-        verdicts = run.worker.score(again)
-        if any(verdict.status == "died" for verdict in verdicts):
-            break  # the other parts say so
-        late = [verdict for verdict in verdicts if verdict.status == "hung"]
+        results = run.tried(_long(item, size))
+        if any(one.status == "died" for one in results):
+            return  # the other parts say so
+        late = [one for one in results if one.status == "hung"]
         if late:
             advice = "Bound the length of what is read"
-            section.fault("slow", f"{size:,} characters: {late[0].note}", advice)
-            break
-        sizes.append(size)
-        times.append(min(verdict.seconds for verdict in verdicts))
-        run.progress("growth with length", len(sizes), len(_SIZES))
-    if len(sizes) < len(_SIZES):
-        return
-    power = growth(sizes, times)
-    section.plots.append(
-        Plot("Time by length of the response", "loglog", sizes, times, "characters", "seconds")
-    )
+            section.find("slow", f"{size:,} characters: {late[0].note}", advice)
+            return
+        times.append(min(one.seconds for one in results))
+        run.progress("growth with length", len(times), len(_SIZES))
+    _grown(section, times)
+
+
+def _long(item: Item, size: int) -> list[Probe]:
+    """Return the right response after ``size`` characters, some times over."""
+    filler = ("Let me think about 1 and 2, step by step. " * (size // 40 + 1))[:size]
+    text = f"{filler}\n{item.gold}"
+    return [_right(item, again) for again in [fresh(text, size + n) for n in range(_REPEATS)]]
+
+
+def _grown(section: Section, times: list[float]) -> None:
+    power = growth(_SIZES, times)
+    title, x, y = "Time by length of the response", "characters", "seconds"
+    section.plots.append(Plot(title, "loglog", _SIZES, times, x, y))
     table = Table("With the length of the response", ["", ""])
     table.rows += [
-        [f"{sizes[0]:,} characters", span(times[0])],
-        [f"{sizes[-1]:,} characters", span(times[-1])],
+        [f"{_SIZES[0]:,} characters", span(times[0])],
+        [f"{_SIZES[-1]:,} characters", span(times[-1])],
         ["time grows as length to the power of", f"{power:.2f}"],
     ]
     section.tables.append(table)
     section.numbers["growth"] = power
     if power > 1.6 and times[-1] > _SLOW_S:
-        text = f"{sizes[-1]:,} characters take {span(times[-1])}, growing with power {power:.1f}"
-        section.fault("slow", text, "Look for a pattern that backtracks, or bound the length")
+        text = f"{_SIZES[-1]:,} characters take {span(times[-1])}, growing with power {power:.1f}"
+        section.find("slow", text, "Look for a pattern that backtracks, or bound the length")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _Z = 1.959964  # 95 %
 
@@ -31,6 +31,11 @@ def rate_text(hits: int, total: int) -> str:
     return f"{hits / total:.1%} ({hits} of {total}; {low:.1%} to {high:.1%})"
 
 
+def rate_texts(rates: Iterable[tuple[int, int]]) -> list[str]:
+    """Return ``rate_text`` of each (hits, total)."""
+    return [rate_text(hits, total) for hits, total in rates]
+
+
 def kappa(one: Sequence[bool], two: Sequence[bool]) -> float | None:
     """Return Cohen's kappa of two yes-or-no judges; None where both always say the same."""
     total = len(one)
@@ -52,6 +57,12 @@ def all_equal(scores: Sequence[float], size: int) -> float | None:
         return None
     ways = sum(math.comb(count, size) for count in Counter(scores).values())
     return ways / math.comb(total, size)
+
+
+def equal_shares(groups: Iterable[Sequence[float]], size: int) -> list[float]:
+    """Return ``all_equal`` of each group that is large enough."""
+    shares = [all_equal(group, size) for group in groups]
+    return [share for share in shares if share is not None]
 
 
 def quantile(values: Sequence[float], share: float) -> float:

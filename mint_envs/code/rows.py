@@ -34,13 +34,13 @@ def read_row(row: Row, source: str = "rows", number: int = 1) -> CodeProblem:
     Raises:
         DatasetError: as ``load_problems``.
     """
-    for keys, reader in _READERS:
+    for keys, reader in READERS:
         if all(row.get(key) is not None for key in keys):
             try:
                 return reader(row, source, number)
             except (SettingError, ValueError, TypeError, KeyError, AttributeError) as error:
                 raise DatasetError(f"row {number} of dataset={source!r}: {error}") from error
-    known = "; ".join(" + ".join(keys) for keys, _ in _READERS)
+    known = "; ".join(" + ".join(keys) for keys, _ in READERS)
     raise DatasetError(
         f"row {number} of dataset={source!r} has the fields {', '.join(map(str, row))}, which is "
         f"no known form. Known by their fields: {known}."
@@ -145,7 +145,7 @@ def _own(row: Row, source: str, number: int) -> CodeProblem:
     return CodeProblem(text, plan, _solution(row), name=str(row.get("name") or ""))
 
 
-_READERS: list[tuple[tuple[str, ...], Callable[[Row, str, int], CodeProblem]]] = [
+READERS: list[tuple[tuple[str, ...], Callable[[Row, str, int], CodeProblem]]] = [
     (("tests",), _own),
     (("prompt", "entry_point", "test"), _human_eval),
     (("test_list",), _mbpp),

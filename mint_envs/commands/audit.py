@@ -14,7 +14,7 @@ from rich.console import Console
 from ..audit.audit import AuditOptions, audit, drop_lines, report_of
 from ..audit.audit_code import CodeSettings
 from ..records.files import check_folders, write_whole
-from ..reports.page import page
+from ..reports.pages import report_page
 from ..reports.terminal import progress_bar, show
 from .options import FILE, report_options
 
@@ -83,7 +83,7 @@ def command(
         text = json.dumps(report.to_json() | {"problems": problems}, indent=1, default=str)
         write_whole(Path(json_file), text + "\n")
     if html_file:
-        write_whole(Path(html_file), page(report))
+        write_whole(Path(html_file), report_page(report))
     rate = report.numbers["drop_rate"] or 0.0
     if max_drop_rate is not None and rate > max_drop_rate:
         click.echo(

@@ -14,7 +14,7 @@ from ..bench.bench import PARTS, bench
 from ..bench.floors import missed, with_floors
 from ..bench.run import Options
 from ..records.files import check_folders, write_whole
-from ..reports.page import page
+from ..reports.pages import report_page
 from ..reports.terminal import progress_bar, show
 from .options import FILE, report_options, settings_option
 
@@ -80,7 +80,7 @@ def command(
     if json_file:
         write_whole(Path(json_file), json.dumps(report.to_json(), indent=1) + "\n")
     if html_file:
-        write_whole(Path(html_file), page(report))
+        write_whole(Path(html_file), report_page(report))
     said = missed(report.numbers, floors)
     for line in said:
         click.echo(f"mint-envs: floor missed: {line}", err=True)

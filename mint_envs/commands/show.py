@@ -10,11 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from ..errors import DatasetError
+from ..records.files import write_whole
 from ..reports.plain import headline, render
 from ..reports.transcripts import (
-    Filter,
     Rollouts,
     Transcript,
+    TranscriptFilter,
     chosen,
     evenly,
     load_rollouts,
@@ -60,7 +61,7 @@ def command(
       mint-envs show rollouts.jsonl --unmeasured --plain
       mint-envs show runs/... --html run.html
     """
-    wanted = Filter(
+    wanted = TranscriptFilter(
         None if steps is None else parse_span(steps, "--step"),
         None if rewards is None else parse_span(rewards, "--reward"),
         unmeasured,
@@ -74,10 +75,10 @@ def command(
             "out --step, --reward, --unmeasured or --search"
         )
     if html is not None:
-        from ..reports.transcripts_page import write_page
+        from ..reports.pages import transcripts_page
 
         shown = evenly(found, limit or _MOST_ON_A_PAGE)
-        write_page(html, rollouts, shown, len(found))
+        write_whole(html, transcripts_page(rollouts, shown, len(found)))
         click.echo(f"Wrote {html}: {len(shown):,} of {len(found):,} episodes")
     elif plain or not sys.stdout.isatty():
         _print(evenly(found, limit or 20), len(found))
@@ -94,7 +95,7 @@ def _print(shown: list[Transcript], found: int) -> None:
         console.print(f"\n{len(shown)} of {found:,} episodes, evenly spread: --limit shows more")
 
 
-def _browse(rollouts: Rollouts, wanted: Filter) -> None:
+def _browse(rollouts: Rollouts, wanted: TranscriptFilter) -> None:
     try:
         from ..reports.browser import Browser
     except ImportError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import gymnasium as gym
 
 from ..core import Episode, Message, Reward, Task
 from ..errors import SettingError, require
+from ..jsonl import append_rows
 from .wrapper import TaskChange, TaskWrapper, token_env
 
 
@@ -102,9 +102,8 @@ class RecordJSONL(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorAr
             names = ("problem_id", "prompt", "response", "scored", "parts", "metadata")
             verdict = {name: info[name] for name in names}
             ends = {"turns": self._turns, "reward": info["score"], "truncated": truncated}
-            with self._path.open("a", encoding="utf-8") as file:
-                # A setting may be an object (a judge): its name is kept, for a reader.
-                file.write(json.dumps({**self._row, **verdict, **ends}, default=repr) + "\n")
+            # A setting may be an object (a judge): its name is kept, for a reader.
+            append_rows(self._path, [{**self._row, **verdict, **ends}], default=repr)
         return observation, float(reward), terminated, truncated, info
 
 

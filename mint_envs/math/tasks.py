@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated
@@ -112,23 +111,14 @@ class MathTask(DatasetTask[MathProblem]):
         return problem.question
 
     def draw(self, rng: np.random.Generator) -> MathProblem:
-        numbers = rng.integers(0, 10**self._digits, self._terms)
+        drawn = rng.integers(0, 10**self._digits, self._terms)
+        first, *others = map(int, drawn)  # Python's own: nine factors of nine digits are large
         signs = [self._operators[i] for i in rng.integers(0, len(self._operators), self._terms - 1)]
-        text = str(numbers[0])
-        for sign, value in zip(signs, numbers[1:], strict=True):
+        text, sums = str(first), [first]
+        for sign, value in zip(signs, others, strict=True):
             text += f" {sign} {value}"
-        return MathProblem(f"What is {text}?", str(evaluate(text)))
-
-
-def evaluate(expression: str) -> int:
-    """Return the value of ``"12 + 7 * 3 - 5"``: whole numbers, + - *, products first."""
-    total, sign = 0, 1
-    for piece in re.split(r" ([+-]) ", expression):
-        if piece in ("+", "-"):
-            sign = 1 if piece == "+" else -1
-            continue
-        product = 1
-        for factor in piece.split(" * "):
-            product *= int(factor)
-        total += sign * product
-    return total
+            if sign == "*":
+                sums[-1] *= value
+            else:
+                sums.append(-value if sign == "-" else value)
+        return MathProblem(f"What is {text}?", str(sum(sums)))

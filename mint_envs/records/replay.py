@@ -6,19 +6,18 @@ A row says what its episode was made of: ``env``, ``env_settings`` (and ``wrappe
 
 from __future__ import annotations
 
-import gzip
 import json
 import reprlib
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from .. import wrappers
 from ..compose.wrapper import TaskChange
 from ..core import Reward, Task
 from ..errors import DatasetError, MintEnvsError, SettingError, require
+from ..jsonl import read_rows
 from ..problems import NUMBERS, ProblemRef, Turns, play_all, play_whole
 from ..registration import make, task_of
 
@@ -62,42 +61,12 @@ class Lines:
         """Yield (line number, row); ``on_bytes`` is told how far the file has been read.
 
         Raises:
-            DatasetError: a line that is not the last is no JSON object.
+            DatasetError: a line that was written to its end is no JSON object.
         """
-        with self.path.open("rb") as raw:
-            broken: tuple[int, str] | None = None
-            for number, line in enumerate(self._lines(raw), 1):
-                if on_bytes is not None:
-                    on_bytes(raw.tell())
-                if not line.strip():
-                    continue
-                if broken is not None:
-                    raise DatasetError(f"line {broken[0]} of {self.path} is {broken[1]}")
-                row, fault = _parsed(line)
-                if fault:
-                    broken = (number, fault)
-                else:
-                    yield number, row
-            self.cut = self.cut or broken is not None
+        return read_rows(self.path, self._cut, on_bytes)
 
-    def _lines(self, raw: BinaryIO) -> Iterator[bytes]:
-        if self.path.suffix != ".gz":
-            yield from raw
-            return
-        try:
-            yield from gzip.GzipFile(fileobj=raw)
-        except (EOFError, zlib.error):  # cut off while it was written
-            self.cut = True
-        except OSError as error:
-            raise DatasetError(f"{self.path} cannot be read: {error}") from error
-
-
-def _parsed(line: bytes) -> tuple[Any, str]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        return None, f"not JSON: {error}"
-    return row, "" if isinstance(row, dict) else "not an object"
+    def _cut(self, line: int) -> None:
+        self.cut = True
 
 
 def origin_of_run(folder: Path) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -12,9 +11,9 @@ from typing import Any
 from ..core import Reward, Task
 from ..datasets import Row, numbered_rows
 from ..errors import DatasetError, IndexOutOfRange, SettingError, require
+from ..jsonl import Appended, cut_torn, read_rows
 from ..problems import KINDS, Finder, ProblemRef, play_all
 from .cases import responses_of
-from .files import Appended, whole_lines
 
 #: Rows that are scored, and written, together: a kill loses no more.
 BATCH = 256
@@ -86,13 +85,13 @@ def _rewards_of(line: Mapping[str, Any]) -> list[float | None]:
 
 
 def _earlier(out: Path) -> _Earlier:
-    lines = whole_lines(out)
-    if not lines:
-        return _Earlier()
+    cut_torn(out)
     try:
-        found = [json.loads(line) for line in lines]
+        found = [row for _, row in read_rows(out)]
+        if not found:
+            return _Earlier()
         scores = tuple(score for line in found for score in _rewards_of(line))
-        return _Earlier(int(found[-1]["line"]), found[-1]["problem_id"], len(lines), scores)
+        return _Earlier(int(found[-1]["line"]), found[-1]["problem_id"], len(found), scores)
     except (ValueError, KeyError, TypeError):
         raise DatasetError(
             f"a line of {str(out)!r} is none of `mint-envs score`: name another output"

@@ -13,7 +13,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import DataTable, Footer, Header, Input, Static
 
 from .plain import headline, readable, render
-from .transcripts import Filter, Rollouts, Transcript, chosen, parse_span
+from .transcripts import Rollouts, Transcript, TranscriptFilter, chosen, parse_span
 
 _COLUMNS = ("#", "step", "reward", "response")
 _ASKS = {
@@ -43,7 +43,7 @@ class Browser(App[None]):
         Binding("escape", "leave", "back", show=False),
     ]
 
-    def __init__(self, rollouts: Rollouts, wanted: Filter) -> None:
+    def __init__(self, rollouts: Rollouts, wanted: TranscriptFilter) -> None:
         super().__init__()
         self.title = readable(rollouts.name)
         self._rollouts, self._wanted = rollouts, wanted
@@ -81,7 +81,7 @@ class Browser(App[None]):
         self._narrow(dataclasses.replace(self._wanted, unmeasured=not self._wanted.unmeasured))
 
     def action_all(self) -> None:
-        self._narrow(Filter())
+        self._narrow(TranscriptFilter())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         value: Any = event.value.strip()
@@ -98,7 +98,7 @@ class Browser(App[None]):
         if 0 <= event.cursor_row < len(self.shown):
             self._read(self.shown[event.cursor_row])
 
-    def _narrow(self, wanted: Filter) -> None:
+    def _narrow(self, wanted: TranscriptFilter) -> None:
         self._wanted = wanted
         self.shown = chosen(self._rollouts.transcripts, wanted)
         self.sub_title = f"{len(self.shown):,} of {len(self._rollouts.transcripts):,} episodes"

@@ -1,19 +1,26 @@
-"""What a benchmark found, in plain values: shown in a terminal, as JSON and as a page."""
+"""What was found and how, in plain values: of the kit, of a benchmark, of an audit.
+
+Shown in a terminal (``terminal.py``), as a page (``pages.py``), as JSON, or as text (``str``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import Any
 
 _SHOWN = 160  # characters of a prompt or response that a report quotes
 _TEXT = 1000  # characters of what is wrong
-_CASES = 5  # cases that are shown for a fault
+CASES = 5  #: that are shown for a finding
+
+#: Is told what is done, how much of it, and of how much.
+Tell = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Case:
-    """One response that shows a fault."""
+    """One response that shows what is wrong."""
 
     prompt: str
     response: str
@@ -22,23 +29,35 @@ class Case:
     note: str = ""
 
 
-@dataclass
-class Fault:
+@dataclass(frozen=True, slots=True)
+class Finding:
     """One thing that is wrong.
 
     Args:
-        check: short name of the rule.
-        text: what is wrong, with numbers.
+        check: short name of the rule, e.g. "determinism".
+        fault: what is wrong, with the input that shows it or with numbers.
         advice: what to do about it.
         cases: responses that show it.
         heads: what the first two columns of the cases hold.
+        shows: what else shows it, by name.
+        more: how often it was seen besides.
     """
 
     check: str
-    text: str
+    fault: str
     advice: str
-    cases: list[Case] = field(default_factory=list)
+    cases: tuple[Case, ...] = ()
     heads: tuple[str, str] = ("prompt", "response")
+    shows: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    more: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.fault.rstrip('.')}. {self.advice}."
+
+    def to_json(self) -> dict[str, Any]:
+        cases = [asdict(case) for case in self.cases]
+        told = {"check": self.check, "text": self.fault, "advice": self.advice}
+        return {**told, "cases": cases, "heads": list(self.heads)}
 
 
 @dataclass
@@ -64,45 +83,108 @@ class Plot:
 
 @dataclass
 class Section:
-    """One part of the report."""
+    """One part of a report.
+
+    ``tried`` says on how many inputs each rule was tried, ``skipped`` which were not, and why.
+    """
 
     name: str
     question: str
     numbers: dict[str, float | None] = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
     plots: list[Plot] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    tried: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
 
-    def fault(self, check: str, text: str, advice: str, cases: Sequence[Case] = ()) -> None:
+    def find(self, check: str, fault: str, advice: str, cases: Iterable[Case] = ()) -> None:
+        """Add a finding, with the first of its cases."""
         # The text may quote an error, which may quote a response: no escape reaches a terminal.
-        self.faults.append(Fault(check, short(text, _TEXT), advice, list(cases)[:_CASES]))
+        found = Finding(check, short(fault, _TEXT), advice, tuple(islice(cases, CASES)))
+        self.findings.append(found)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "question": self.question,
+            "numbers": self.numbers,
+            "tables": [asdict(table) for table in self.tables],
+            "plots": [asdict(plot) for plot in self.plots],
+            "faults": [finding.to_json() for finding in self.findings],
+            "notes": self.notes,
+        }
 
 
 @dataclass
 class Report:
-    """All sections, and how they were made."""
+    """What was checked, how, and what was found.
+
+    Args:
+        subject: what was checked.
+        command: how to make the report again.
+        made: under which circumstances.
+        sections: the parts.
+        passed, failed: what is said of the subject without findings, and with some.
+    """
 
     subject: str
-    command: str
-    made: dict[str, Any]
+    command: str = ""
+    made: dict[str, Any] = field(default_factory=dict)
     sections: list[Section] = field(default_factory=list)
+    passed: str = "shows no fault"
+    failed: str = "is at fault"
 
     @property
-    def faults(self) -> list[Fault]:
-        return [fault for section in self.sections for fault in section.faults]
+    def findings(self) -> list[Finding]:
+        return [finding for section in self.sections for finding in section.findings]
 
     @property
     def numbers(self) -> dict[str, float | None]:
         """Return all numbers that a floor may be set for."""
-        found: dict[str, float | None] = {"faults": float(len(self.faults))}
+        found: dict[str, float | None] = {"faults": float(len(self.findings))}
         for section in self.sections:
             found |= section.numbers
         return found
 
+    @property
+    def cases(self) -> dict[str, int]:
+        """On how many inputs each rule was tried."""
+        return {name: n for section in self.sections for name, n in section.tried.items()}
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Rules that could not be tried, and why."""
+        return {name: why for section in self.sections for name, why in section.skipped.items()}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What breaks no rule and is worth knowing."""
+        return tuple(note for section in self.sections for note in section.notes)
+
+    def __str__(self) -> str:
+        found = self.findings
+        if found:
+            ways = f"{len(found)} way{'s' * (len(found) > 1)}"
+            return "\n".join([f"{self.subject} {self.failed} in {ways}:", *map(_line, found)])
+        tried = ", ".join(f"{name} ({n})" for name, n in sorted(self.cases.items()))
+        left = "".join(f"\n  not checked: {k}: {why}" for k, why in self.skipped.items())
+        told = "".join(f"\n  worth knowing: {note}" for note in self.notes)
+        return f"{self.subject} {self.passed}: {tried}{left}{told}"
+
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
-        return asdict(self) | {"numbers": self.numbers}
+        return {
+            "subject": self.subject,
+            "command": self.command,
+            "made": self.made,
+            "sections": [section.to_json() for section in self.sections],
+            "numbers": self.numbers,
+        }
+
+
+def _line(finding: Finding) -> str:
+    return f"  {finding}" + (f" (and {finding.more} more)" if finding.more else "")
 
 
 def short(text: str, room: int = _SHOWN) -> str:
@@ -111,3 +193,13 @@ def short(text: str, room: int = _SHOWN) -> str:
     line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
     half = room // 2
     return line if len(line) <= room else f"{line[:half]} … {line[-half:]}"
+
+
+def quoted(
+    rows: Iterable[tuple[str, Iterable[str], float | None, float | None, str]],
+) -> list[Case]:
+    """Return (prompt, turns, score, wanted, note) as a report quotes them."""
+    return [
+        Case(short(prompt), " ⏎ ".join(map(short, turns)), score, wanted, note)
+        for prompt, turns, score, wanted, note in rows
+    ]

@@ -10,10 +10,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from ..bench.run import Progress as Tell
-from .report import Fault, Report, Section, Table, short
+from .report import Finding, Report, Section, Table, Tell, short
 
-_CASES = 2  # cases of a fault that are shown; the JSON and the page have more
+_CASES = 2  # cases of a finding that are shown; the JSON and the page have more
 
 
 @contextmanager
@@ -40,15 +39,15 @@ def show(report: Report, console: Console) -> None:
     for section in report.sections:
         _section(section, console)
     console.print()
-    console.print(verdict(report.faults))
+    console.print(verdict(report.findings))
 
 
-def verdict(faults: list[Fault]) -> Text:
+def verdict(found: list[Finding]) -> Text:
     """Return the last line: what was found."""
-    if not faults:
+    if not found:
         return Text("No fault was found.", style="green")
-    checks = ", ".join(dict.fromkeys(fault.check for fault in faults))
-    number = len(faults)
+    checks = ", ".join(dict.fromkeys(one.check for one in found))
+    number = len(found)
     return Text(f"{number} fault{'s' * (number > 1)}: {checks}.", style="red")
 
 
@@ -59,8 +58,8 @@ def _section(section: Section, console: Console) -> None:
     )
     for table in section.tables:
         console.print(_table(table))
-    for fault in section.faults:
-        console.print(_fault(fault))
+    for finding in section.findings:
+        console.print(_finding(finding))
     for note in section.notes:
         console.print(Text(f"  {note}", style="dim"))
 
@@ -76,10 +75,10 @@ def _table(table: Table) -> RichTable:
     return made
 
 
-def _fault(fault: Fault) -> Group:
-    lines = [Text(f"  ✗ {fault.check}: ", style="red").append(fault.text, "default")]
-    for case in fault.cases[:_CASES]:
+def _finding(finding: Finding) -> Group:
+    lines = [Text(f"  ✗ {finding.check}: ", style="red").append(finding.fault, "default")]
+    for case in finding.cases[:_CASES]:
         earns = "" if case.score is None else f"  earns {case.score:g}"
         lines.append(Text(f"      {short(case.prompt, 70)} → {case.response}{earns}", "dim"))
-    lines.append(Text(f"    → {fault.advice}", style="yellow"))
+    lines.append(Text(f"    → {finding.advice}", style="yellow"))
     return Group(*lines)

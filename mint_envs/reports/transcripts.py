@@ -47,7 +47,7 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class TranscriptFilter:
     """Which transcripts to show. ``steps`` and ``rewards`` are inclusive."""
 
     steps: tuple[float, float] | None = None
@@ -211,6 +211,6 @@ def evenly(items: Sequence[Any], most: int) -> list[Any]:
     return [items[i * len(items) // most] for i in range(most)]
 
 
-def chosen(transcripts: Iterable[Transcript], wanted: Filter) -> list[Transcript]:
+def chosen(transcripts: Iterable[Transcript], wanted: TranscriptFilter) -> list[Transcript]:
     """Return the transcripts that the filter takes."""
     return [one for one in transcripts if wanted.takes(one)]

@@ -1,14 +1,14 @@
-"""The two pictures of the page, as SVG text."""
+"""The two pictures of transcripts, as SVG elements."""
 
 from __future__ import annotations
 
-import io
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from .plots import canvas, svg_element
 from .transcripts import Rollouts, Transcript
 
 _BINS = 10
@@ -20,7 +20,7 @@ def draw_curve(rollouts: Rollouts) -> str:
     means = _means(rollouts.transcripts)
     if not means:
         return ""
-    figure, axes = _axes("reward by step")
+    figure, axes = canvas("reward by step")
     axes.plot(list(means), list(means.values()), color="tab:blue", label="mean reward, training")
     evals = [row for row in rollouts.evals if "eval/reward" in row]
     if evals:
@@ -30,7 +30,7 @@ def draw_curve(rollouts: Rollouts) -> str:
     axes.set_ylim(min(0.0, *axes.get_ylim()), max(1.0, axes.get_ylim()[1]))
     axes.set_xlabel("step")
     axes.legend(frameon=False)
-    return _svg(figure)
+    return svg_element(figure, "curve")
 
 
 def draw_rewards(transcripts: Sequence[Transcript]) -> str:
@@ -41,28 +41,28 @@ def draw_rewards(transcripts: Sequence[Transcript]) -> str:
     low, high = min(0.0, *rewards), max(1.0, *rewards)
     edges = np.linspace(low, high, _BINS + 1)
     steps = {one.step for one in transcripts if one.reward is not None}
-    if None in steps or len(steps) < 2:
-        figure, axes = _axes("episodes by reward")
-        axes.hist(rewards, edges, color="tab:blue")
-        axes.set_xlabel("reward")
-        return _svg(figure)
-    figure, axes = _axes("rewards by step: share of the episodes")
-    shares = _shares(transcripts, edges)
-    extent = (min(steps) - 0.5, max(steps) + 0.5, low, high)  # type: ignore[type-var,operator]
-    image = axes.imshow(
-        shares.T,
-        origin="lower",
-        aspect="auto",
-        extent=extent,
-        cmap="Blues",
-        vmin=0,
-        vmax=1,
-        interpolation="nearest",
-    )
+    known = [step for step in steps if step is not None]
+    if len(known) < max(2, len(steps)):
+        return _histogram(rewards, edges)
+    extent = (min(known) - 0.5, max(known) + 0.5, low, high)
+    return _shades(_shares(transcripts, edges), extent)
+
+
+def _histogram(rewards: Sequence[float], edges: Any) -> str:
+    figure, axes = canvas("episodes by reward")
+    axes.hist(rewards, edges, color="tab:blue")
+    axes.set_xlabel("reward")
+    return svg_element(figure, "rewards")
+
+
+def _shades(shares: Any, extent: tuple[float, float, float, float]) -> str:
+    figure, axes = canvas("rewards by step: share of the episodes")
+    look = {"aspect": "auto", "cmap": "Blues", "vmin": 0, "vmax": 1, "interpolation": "nearest"}
+    image = axes.imshow(shares.T, origin="lower", extent=extent, **look)
     figure.colorbar(image, ax=axes)
     axes.set(xlabel="step", ylabel="reward")
     axes.grid(False)
-    return _svg(figure)
+    return svg_element(figure, "rewards")
 
 
 def _drawn(reward: float) -> float:
@@ -91,19 +91,3 @@ def _shares(transcripts: Sequence[Transcript], edges: Any) -> Any:
         row = (step - first) * (len(shares) - 1) // max(last - first, 1)
         shares[row] = np.histogram(rewards, edges)[0] / len(rewards)
     return shares
-
-
-def _axes(title: str) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure  # slow to import; no pyplot, which keeps global state
-
-    figure = Figure(figsize=(6, 3.2), layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_title(title, fontsize=11)
-    axes.grid(alpha=0.3)
-    return figure, axes
-
-
-def _svg(figure: Any) -> str:
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
-    return text.getvalue()[text.getvalue().index("<svg") :]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from .changes import changed, framed
 from .items import Item
-from .probes import Probe, changed, framed
+from .probes import Probe
 
 #: What programs leave in ``sys.modules`` of the process in which they are run.
 CANARY = "mint_envs_canary"

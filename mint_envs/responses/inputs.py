@@ -21,7 +21,7 @@ _MOST_CALLS = 50
 
 
 @dataclass(frozen=True)
-class Call:
+class SampleCall:
     """A call that the tests make: the function, as they write it, and its arguments."""
 
     function: str
@@ -32,10 +32,10 @@ class Call:
         return f"{self.function}({', '.join(map(repr, self.arguments))})"
 
 
-def calls_of(plan: Plan, entry: str = "") -> list[Call]:
+def calls_of(plan: Plan, entry: str = "") -> list[SampleCall]:
     """Return the calls of the program in its tests whose arguments are plain values."""
     texts = [plan.setup, *(test.text for test in plan.tests if hasattr(test, "text"))]
-    found: dict[str, Call] = {}
+    found: dict[str, SampleCall] = {}
     for text in texts:
         try:
             tree = ast.parse(text)
@@ -48,7 +48,7 @@ def calls_of(plan: Plan, entry: str = "") -> list[Call]:
     return list(found.values())[:_MOST_CALLS]
 
 
-def _call(node: ast.AST, plan: Plan, entry: str) -> Call | None:
+def _call(node: ast.AST, plan: Plan, entry: str) -> SampleCall | None:
     if not isinstance(node, ast.Call) or node.keywords or not node.args:
         return None
     name = ast.unparse(node.func)
@@ -58,18 +58,18 @@ def _call(node: ast.AST, plan: Plan, entry: str) -> Call | None:
             return None
         name = entry or plan.stubs[0] if name == "candidate" else name
     try:
-        return Call(name, tuple(ast.literal_eval(argument) for argument in node.args))
+        return SampleCall(name, tuple(ast.literal_eval(argument) for argument in node.args))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
 
 
-def like(calls: Sequence[Call], count: int = 60, seed: int = 0) -> list[Call]:
+def like(calls: Sequence[SampleCall], count: int = 60, seed: int = 0) -> list[SampleCall]:
     """Return up to ``count`` new calls that are like those of the tests."""
     rng = random.Random(seed)
-    groups: dict[tuple[str, int], list[Call]] = {}
+    groups: dict[tuple[str, int], list[SampleCall]] = {}
     for call in calls:
         groups.setdefault((call.function, len(call.arguments)), []).append(call)
-    found: dict[str, Call] = {}
+    found: dict[str, SampleCall] = {}
     known = {call.text for call in calls}
     for _ in range(count * 6):
         if len(found) >= count or not groups:
@@ -80,7 +80,7 @@ def like(calls: Sequence[Call], count: int = 60, seed: int = 0) -> list[Call]:
         pool = [other.arguments[place] for other in group]
         changed = _vary(call.arguments[place], pool, rng)
         arguments = (*call.arguments[:place], changed, *call.arguments[place + 1 :])
-        made = Call(call.function, copy.deepcopy(arguments))
+        made = SampleCall(call.function, copy.deepcopy(arguments))
         if made.text not in known and len(made.text) < 2000:
             found.setdefault(made.text, made)
     return list(found.values())

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ..code.plan import Plan, make_plan
@@ -41,7 +42,6 @@ class Item:
     kind: str
     tests: str = ""
     names: tuple[str, ...] = ()
-
     endless: bool = False
 
     @property
@@ -54,7 +54,7 @@ class Item:
         seed = [ProblemRef(seed=self.ref.index)] if self.endless else []
         return (*names, self.ref, *seed)
 
-    @property
+    @cached_property
     def gold(self) -> str | None:
         """The response with the full mark, of a single turn; None if none is known."""
         for turns, value in self.examples:

@@ -1,4 +1,4 @@
-"""Answers found from the prompt alone, to see whether the right answer is what is paid."""
+"""Sums, solved from the prompt alone, to see whether the right answer is what is paid."""
 
 from __future__ import annotations
 

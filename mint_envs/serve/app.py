@@ -22,13 +22,13 @@ from ..core import Reward, Task
 from ..errors import require
 from ..executors import Executor, Lost, Turn, make_executor
 from ..registration import family_of, settings_of, type_name
+from ..reports.pages import api_page
 from . import wire
 from .catalog import Catalog, Offer, grader_items
 from .faults import FAULTS, add_faults
 from .graders import graded
 from .guard import App, Guard
 from .metrics import Counted, Metrics
-from .page import page
 from .sessions import Session, Sessions
 from .settings import Settings
 from .wire import StrictJSON
@@ -313,7 +313,7 @@ def _other_routes(server: Server, app: FastAPI) -> APIRouter:
     @router.get("/docs", include_in_schema=False)
     async def docs() -> Response:
         return HTMLResponse(
-            page(app.openapi()),
+            api_page(app.openapi()),
             headers={"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"},
         )
 

@@ -15,9 +15,9 @@ own checks without a warning, determinism by seed, finite rewards, no global ran
 
 from __future__ import annotations
 
+from ..reports.report import Finding, Report
 from ..responses.texts import HARMLESS
 from .envs import check_env
-from .findings import Finding, Report
 from .tasks import check_task
 
 __all__ = ["HARMLESS", "Finding", "Report", "check_env", "check_task"]

@@ -17,9 +17,10 @@ from gymnasium.utils.env_checker import data_equivalence
 
 from ..env import TokenEnv
 from ..errors import SettingError
+from ..reports.report import Report
 from ..responses.texts import search
 from ..spaces import TokenSequence
-from .findings import Findings, Report, apart, shown
+from .findings import Findings, apart, shown
 from .guards import Watch, global_seed
 from .tasks import TaskCheck
 from .token_envs import TokenEnvCheck

@@ -1,49 +1,15 @@
-"""What the kit finds, and how it says so."""
+"""What the kit finds: collected rule by rule, quoted short, and then reported or raised."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 from ..errors import ContractError
+from ..reports.report import Finding, Report, Section
 
 _SHOWN = 100  # characters of an input that a finding quotes
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One way in which the contract is broken."""
-
-    check: str  # short name of the rule, e.g. "determinism"
-    fault: str  # what is wrong, with the input that shows it
-    advice: str  # what to do about it
-
-    def __str__(self) -> str:
-        return f"{self.check}: {self.fault.rstrip('.')}. {self.advice}."
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A passed check.
-
-    Args:
-        subject: what was checked.
-        cases: how many inputs each rule was tried on.
-        skipped: rules that could not be tried, and why.
-        notes: what breaks no rule and is worth knowing.
-    """
-
-    subject: str
-    cases: dict[str, int]
-    skipped: dict[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        tried = ", ".join(f"{name} ({n})" for name, n in sorted(self.cases.items()))
-        left = "".join(f"\n  not checked: {k}: {why}" for k, why in self.skipped.items())
-        told = "".join(f"\n  worth knowing: {note}" for note in self.notes)
-        return f"{self.subject} keeps the contract: {tried}{left}{told}"
 
 
 class Findings:
@@ -71,15 +37,15 @@ class Findings:
 
     def report(self) -> Report:
         """Return the report, or raise ContractError with every finding."""
-        if not self._first:
-            return Report(self.subject, dict(self.cases), dict(self.skipped), tuple(self.notes))
-        lines = []
-        for key, finding in self._first.items():
-            more = self._seen[key] - 1
-            lines.append(f"  {finding}" + (f" (and {more} more)" if more else ""))
-        number = len(lines)
-        head = f"{self.subject} breaks the contract in {number} way{'s' * (number > 1)}:"
-        raise ContractError("\n".join([head, *lines]), tuple(self._first.values()))
+        found = [replace(one, more=self._seen[key] - 1) for key, one in self._first.items()]
+        section = Section("contract", "Does it keep the contract?", findings=found)
+        section.tried, section.skipped = dict(self.cases), dict(self.skipped)
+        section.notes = list(self.notes)
+        words = ("keeps the contract", "breaks the contract")
+        report = Report(self.subject, "", {}, [section], *words)
+        if found:
+            raise ContractError(str(report), tuple(found))
+        return report
 
 
 def shown(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 from ..core import Reward, Task
 from ..errors import GraderFault
 from ..problems import Turns, as_text, turns_of
-from ..responses.arithmetic import arithmetic_answer, whole_answer
+from ..reports.report import Report
+from ..responses.solvers import solve as solve_sum
 from ..responses.texts import CONSTANTS, GARBAGE, HARMLESS, NONSENSE, ODD, search, texts
 from .constants import WORTH_SAYING, best_constant
-from .findings import Findings, Report, shown
+from .findings import Findings, shown
 from .guards import global_seed
 from .probes import FILE, HERE, equal_to_all, try_probes
 from .problem_rules import Drawn, ProblemCheck
@@ -155,7 +157,7 @@ class TaskCheck:
         tried = False
         for one in self.drawn:
             prompt = self.task.prompt(one.problem)
-            right, given = arithmetic_answer(prompt), whole_answer(one.examples)
+            right, given = solve_sum(as_text(prompt)), _whole(one.examples)
             if right is None or given is None:
                 continue
             tried = True
@@ -294,3 +296,11 @@ class TaskCheck:
 
     def _judge(self, one: Drawn, turns: Turns) -> Reward | None:
         return self.judge.judge(one.seed, one.problem, turns)
+
+
+def _whole(examples: Mapping[Turns, float]) -> str | None:
+    """Return the first worked example as a whole number, if it is one."""
+    for turns in list(examples)[:1]:
+        if len(turns) == 1 and re.fullmatch(r"\s*-?[0-9]{1,15}\s*", turns[0]):
+            return str(int(turns[0]))
+    return None

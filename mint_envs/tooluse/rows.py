@@ -18,7 +18,6 @@ A field may be JSON in a string. Every error names the line.
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Episode, Message, Reward
-from ..datasets import Row, load_rows
+from ..datasets import Row, load_rows, numbered_rows
 from ..errors import DatasetError, SettingError, require
 from .bfcl import read_turns
 from .families import Request
@@ -285,8 +284,5 @@ def _place(dataset: str, row: Row) -> str | None:
     path = Path(dataset)
     if not path.name.endswith((".jsonl", ".jsonl.gz")):
         return None
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip() and json.loads(line.decode("utf-8-sig")) == row:
-                return f"line {number} of '{dataset}'"
-    return None
+    numbers = (number for number, found in numbered_rows(path) if found == row)
+    return next((f"line {number} of '{dataset}'" for number in numbers), None)

@@ -34,7 +34,7 @@ class WorkerDied(MintEnvsError):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TargetVerdict:
     """What one response got.
 
     Args:
@@ -184,11 +184,11 @@ class Worker:
         self._function = about["function"]
         return [Item.from_json(row) for row in about.pop("items")], about
 
-    def score(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    def score(self, pairs: Sequence[Pair]) -> list[TargetVerdict]:
         """Return the verdicts in order."""
         return list(self.each(pairs))
 
-    def each(self, pairs: Sequence[Pair], apart: bool = False) -> Iterator[Verdict]:
+    def each(self, pairs: Sequence[Pair], apart: bool = False) -> Iterator[TargetVerdict]:
         """Yield the verdicts one by one, in order; a death costs one response, not the others.
 
         ``apart``: each response of a function is scored in a copy of the child, for responses
@@ -214,7 +214,7 @@ class Worker:
                 start = time.monotonic()
             apart = (apart or self._died) and self._function
 
-    def _is_lost(self, verdict: Verdict, apart: bool) -> bool:
+    def _is_lost(self, verdict: TargetVerdict, apart: bool) -> bool:
         slow = verdict.status == "error" and verdict.seconds > _SLOW_S
         return slow or verdict.status == "hung" or (verdict.status == "died" and not apart)
 
@@ -222,12 +222,12 @@ class Worker:
         if self.lost > _MOST_LOST or self.lost_s > _MOST_LOST_S:
             raise WorkerDied(f"{self.lost} responses hung or ended the process")
 
-    def _chunk(self, chunk: Sequence[Pair], apart_s: float) -> Iterator[Verdict]:
+    def _chunk(self, chunk: Sequence[Pair], apart_s: float) -> Iterator[TargetVerdict]:
         """Yield verdicts until the chunk is done or the process must be replaced."""
         try:
             self._send({"do": "score", "pairs": chunk, "apart_s": apart_s})
             for _ in chunk:
-                verdict = Verdict(*self._receive(self.timeout_s + apart_s))
+                verdict = TargetVerdict(*self._receive(self.timeout_s + apart_s))
                 if verdict.ran and not apart_s:
                     self._replace()  # what else it changed in there nobody knows
                     yield verdict
@@ -236,7 +236,7 @@ class Worker:
         except WorkerDied as error:
             self._replace()
             status = "hung" if "within" in str(error) else "died"
-            yield Verdict(status, None, str(error))
+            yield TargetVerdict(status, None, str(error))
 
     def _replace(self) -> None:
         """End the process; from now on only copies of the next one score."""

@@ -7,18 +7,17 @@ A folder that cannot be written to costs the memory of verdicts, never a verdict
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import re
 import stat
 import threading
-import uuid
 from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from ...atomic import write_whole
 from ...errors import SettingError
 
 log = logging.getLogger("mint_envs.judge")
@@ -72,15 +71,11 @@ class Verdicts:
         if self.folder is None:
             return
         path = self._path(key)
-        scratch = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
         try:
             path.parent.mkdir(exist_ok=True)
-            scratch.write_text(json.dumps({"key": key, "verdict": verdict, **about}) + "\n")
-            scratch.replace(path)
+            write_whole(path, json.dumps({"key": key, "verdict": verdict, **about}) + "\n")
         except OSError as error:
             self._say(error)
-            with contextlib.suppress(OSError):
-                scratch.unlink()
 
     def _path(self, key: str) -> Path:
         assert self.folder is not None

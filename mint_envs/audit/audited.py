@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
+
+from ..reports.report import Finding
 
 #: Kind of finding → (whether it drops the problem, what it means).
 KINDS: dict[str, tuple[bool, str]] = {
@@ -25,15 +27,6 @@ KINDS: dict[str, tuple[bool, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong with a problem; ``shows`` is what shows it."""
-
-    kind: str
-    text: str
-    shows: Mapping[str, Any] = field(default_factory=dict)
-
-
 @dataclass
 class Audited:
     """One problem: its row (from 1), name and question, what was found, and counts of mutants."""
@@ -48,7 +41,9 @@ class Audited:
     unjudged: int = 0
 
     def add(self, kind: str, text: str, **shows: Any) -> None:
-        self.findings.append(Finding(kind, text, shows))
+        """Note what is wrong with the problem, and what shows it."""
+        advice = "Drop it with drop=FILE" if KINDS[kind][0] else "Look at it"
+        self.findings.append(Finding(kind, text, advice, shows=shows))
 
     @property
     def survived(self) -> int:
@@ -57,16 +52,25 @@ class Audited:
 
     @property
     def kinds(self) -> list[str]:
-        return [finding.kind for finding in self.findings]
+        return [finding.check for finding in self.findings]
 
     @property
     def drop(self) -> bool:
         return any(KINDS[kind][0] for kind in self.kinds)
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        row = {one.name: getattr(self, one.name) for one in fields(self)}
+        told = [{"kind": f.check, "text": f.fault, "shows": dict(f.shows)} for f in self.findings]
+        return {**row, "findings": told}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Audited:
-        findings = [Finding(**finding) for finding in row["findings"]]
-        return cls(**{**row, "findings": findings})
+        """Return what ``to_json`` was made of.
+
+        Raises:
+            KeyError, TypeError: it is no such row.
+        """
+        one = cls(**{**row, "findings": []})
+        for found in row["findings"]:
+            one.add(found["kind"], found["text"], **found["shows"])
+        return one

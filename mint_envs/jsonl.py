@@ -1,0 +1,216 @@
+"""Files of one JSON object a line: appended whole, read with their numbers.
+
+A kill or a full disk leaves at most a last line without its end. Who reads says whether such a
+line is a mistake or is left out; who goes on writing cuts it off first.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from io import FileIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .atomic import lock
+from .errors import DatasetError
+
+Row = dict[str, Any]
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def line_of(row: Any, default: Callable[[Any], Any] = str) -> str:
+    """Return a row as a line: what JSON does not know becomes ``default(it)``, NaN null."""
+    try:
+        return json.dumps(row, allow_nan=False, default=default) + "\n"
+    except (ValueError, TypeError):  # a number that JSON does not have, a key that is no text
+        return json.dumps(_plain(row), allow_nan=False, default=default) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """Return ``value`` as JSON can hold it: an environment's info may contain anything."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def append_rows(path: Path, rows: Iterable[Any], default: Callable[[Any], Any] = str) -> None:
+    """Append one line for each row.
+
+    Raises:
+        OSError: they cannot be written (a full disk); the whole lines stay.
+    """
+    data = "".join(line_of(row, default) for row in rows).encode()
+    with path.open("ab", buffering=0) as file:
+        _write(file, data)
+
+
+def _write(file: FileIO, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) or 0 :]
+
+
+class Appended:
+    """A file of results to which this process, and no other, appends lines.
+
+    Raises:
+        DatasetError: it cannot be written, or another process is appending to it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._file = path.open("ab", buffering=0)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def __enter__(self) -> Appended:
+        if not lock(self._file):
+            self._file.close()
+            raise DatasetError(
+                f"another process is writing {str(self._path)!r}: wait for it, or name another "
+                "output"
+            )
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def write(self, rows: Iterable[Any]) -> None:
+        """Append each row as a line of JSON.
+
+        Raises:
+            DatasetError: they cannot be written (a full disk); the whole lines stay.
+        """
+        data = "".join(map(line_of, rows)).encode()
+        try:
+            _write(self._file, data)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: OSError) -> DatasetError:
+        return DatasetError(
+            f"cannot write {str(self._path)!r}: {error.strerror or error}. The whole lines in it "
+            "are kept: the same command goes on after them"
+        )
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_rows(
+    path: Path,
+    on_torn: Callable[[int], object] | None = None,
+    on_bytes: Callable[[int], object] | None = None,
+) -> Iterator[tuple[int, Row]]:
+    """Yield (line number, row) of a file, plain or .gz; empty lines are passed over.
+
+    Args:
+        path: the file.
+        on_torn: is told the number of a last line without its end, which is left out, or 0 of an
+            archive that was cut off; without it that is a mistake.
+        on_bytes: is told how far the file has been read.
+
+    Raises:
+        DatasetError: it cannot be read, or a line is no JSON object (named).
+    """
+    try:
+        with path.open("rb") as raw:
+            lines = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
+            for number, _, row in _rows(lines, path, on_torn):
+                if on_bytes is not None:
+                    on_bytes(raw.tell())
+                yield number, row
+    except (EOFError, zlib.error) as error:
+        if on_torn is None:
+            raise _unreadable(path, error) from error
+        on_torn(0)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> DatasetError:
+    return DatasetError(f"'{path}' cannot be read: {error}")
+
+
+def _rows(
+    lines: Iterable[bytes], path: Path, on_torn: Callable[[int], object] | None
+) -> Iterator[tuple[int, bytes, Row]]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = _parsed(line, number, path)
+        except DatasetError:
+            if on_torn is None or line.endswith(b"\n"):
+                raise
+            on_torn(number)
+            return
+        yield number, line, row
+
+
+def _parsed(line: bytes, number: int, path: Path) -> Row:
+    try:
+        row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or too deep
+        raise DatasetError(f"line {number} of '{path}' is not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise DatasetError(f"line {number} of '{path}' is a {type(row).__name__}, not an object")
+    return row
+
+
+def whole_rows(path: Path) -> list[Row]:
+    """Return the rows of a file that is still written to; a last line without its end is left out.
+
+    Raises:
+        DatasetError: it cannot be read, or another line is no JSON object (named).
+    """
+    return [row for _, row in read_rows(path, on_torn=lambda _: None)]
+
+
+# -- cutting --------------------------------------------------------------------------------------
+
+
+def cut_torn(path: Path) -> None:
+    """Cut off a last line that was not written to its end; a file that is not there has none."""
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        whole = sum(len(line) for line in file if line.endswith(b"\n"))
+        if whole < file.tell():
+            file.truncate(whole)
+
+
+def cut_rows(path: Path, wanted: Callable[[Row], bool]) -> None:
+    """Cut a file off before the first row that is not ``wanted``, or that has no end.
+
+    It is read a line at a time: the episodes of a long run do not fit in memory.
+
+    Raises:
+        DatasetError: a line that stays is no JSON object (named).
+    """
+    with path.open("rb+") as file:
+        end, last = 0, b"\n"
+        for _, line, row in _rows(file, path, on_torn=lambda _: None):
+            if not wanted(row):
+                break
+            end, last = file.tell(), line
+        _end_at(file, end, last)
+
+
+def _end_at(file: BinaryIO, end: int, last: bytes) -> None:
+    """Cut off what follows ``end``; the last line that stays may lack its end only."""
+    file.truncate(end)
+    if not last.endswith(b"\n"):
+        file.seek(end)
+        file.write(b"\n")
