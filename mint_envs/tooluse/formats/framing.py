@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core import ChatStyle, Message
+from ...thinking import spoken
 from .calls import format_of
 from .strict import read_whole
 from .writers import Step, as_json, write_calls
@@ -69,4 +70,4 @@ class Framing:
             found = read_whole(text)
             inner = found.value.get("content") if isinstance(found.value, dict) else None
             text = inner if isinstance(inner, str) else text
-        return text.rpartition("</think>")[2]
+        return spoken(text)
