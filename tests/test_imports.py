@@ -27,6 +27,10 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "core": {"errors"},
     "atomic": set(),
+    "thinking": set(),
+    "completions": {"errors"},
+    # Inside a function: what asks over HTTP is loaded when a policy does.
+    "policies": {*CORE, "completions"},
     "hub": set(),
     "datasets": {*CORE, "hub"},
     "spaces": set(),
@@ -37,11 +41,13 @@ ROOMS: dict[str, set[str]] = {
     "executors": {*CORE, "executors", "sandbox"},
     "env": {*CORE, "spaces", "tokens", "executors"},
     "vector": {*CORE, "spaces", "tokens", "env", "executors"},
-    "registration": {*CORE, "spaces", "tokens", "env", "vector", "interop.mint"},
+    "plugins": set(),
+    "registration": {*CORE, "spaces", "tokens", "env", "vector", "interop.mint", "plugins"},
     "compose": {*CORE, "env", "registration", "compose", "__version__"},
     "wrappers": {"compose", "registration"},
-    **{family: {*CORE, "datasets", family} for family in FAMILIES},
+    **{family: {*CORE, "datasets", "thinking", family} for family in FAMILIES},
 }
+ROOMS["chat"].add("completions")
 ROOMS["code"].add("sandbox")
 ROOMS["tooluse"].add("sandbox")
 #: Rooms that stand on top, and may import all of mint_envs.
@@ -53,7 +59,7 @@ TOP = {
 #: Foreign packages, and the rooms that may import them; elsewhere inside functions only, or never.
 GYMNASIUM = {
     "env", "vector", "spaces", "registration", "testing", "cli", "__init__", "interop", "serve",
-    "bench", "compose",
+    "bench", "compose", "plugins",
 }  # fmt: skip
 LAZY = {
     "torch", "transformers", "mint", "tinker", "datasets", "huggingface_hub", "pyarrow", "mcp",
