@@ -47,13 +47,14 @@ _QUOTED = (
 )
 _FENCE = r"(?<![`~])(?:`{3,}+|~{3,}+)[ \t]*+[\w+#.-]*+[ \t\r]*+$"
 _OPENING = "|".join(
-    [rf"(?i:<(?:{_NAMES})(?:[ \t][^<>\n]*+)?(?<!/)>)", *map(re.escape, (*TOKENS, _CHANNEL))]
+    [rf"<(?i:{_NAMES})(?:[ \t][^<>\n]*+)?(?<!/)>", *map(re.escape, (*TOKENS, _CHANNEL))]
 )
-_CLOSING = "|".join([rf"(?i:</(?:{_NAMES})[ \t]*+>)", *map(re.escape, TOKENS.values())])
+_CLOSING = "|".join([rf"</(?i:{_NAMES})[ \t]*+>", *map(re.escape, TOKENS.values())])
 _SPEECH = re.compile(
     f"(?P<quoted>{_QUOTED})|(?P<fence>{_FENCE})|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})",
     re.MULTILINE,
 )
+_FIRST = "<[◁"  # what marks begin with: most texts are done with at a glance
 _MARK = re.compile(f"{_OPENING}|{_CLOSING}")
 _NEXT_FENCE = re.compile(_FENCE, re.MULTILINE)
 
@@ -90,7 +91,7 @@ def blanked(text: str) -> str:
 def thoughts(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of every thought in ``text``, marks included, in order."""
     found: list[tuple[int, int]] = []
-    at = 0 if _MARK.search(text) else len(text)
+    at = 0 if any(sign in text for sign in _FIRST) and _MARK.search(text) else len(text)
     while match := _SPEECH.search(text, at):
         at, kind = match.end(), match.lastgroup
         if kind == "fence":
@@ -132,7 +133,7 @@ def _ends_of(kind: str) -> re.Pattern[str]:
     if kind == _CHANNEL:
         end = _CHANNEL_END
     else:
-        end = re.escape(TOKENS[kind]) if kind in TOKENS else rf"(?i:</{kind}[ \t]*+>)"
+        end = re.escape(TOKENS[kind]) if kind in TOKENS else rf"</(?i:{kind})[ \t]*+>"
     return re.compile(f"{_QUOTED}|(?P<end>{end})")
 
 
