@@ -36,7 +36,7 @@ _PASSING = frozenset((408, 409, 425, 429))
 _LOGGERS = ("httpx", "httpcore.connection", "httpcore.http11", "httpcore.proxy")
 
 
-class Passing(Exception):
+class MayPass(Exception):
     """A fault that may pass; ``wait_s`` is how long the server wants to be left alone."""
 
     def __init__(self, reason: str, wait_s: float = 0.0) -> None:
@@ -44,7 +44,7 @@ class Passing(Exception):
         self.wait_s = wait_s
 
 
-class Lasting(Exception):
+class WillLast(Exception):
     """A fault that asking again does not help."""
 
 
@@ -57,7 +57,7 @@ class Completion:
     cut: bool = False
 
 
-class Service:
+class ChatService:
     """An address that is asked.
 
     Args:
@@ -107,15 +107,15 @@ class Service:
     async def ask(
         self, client: Any, fields: Mapping[str, Any], read: Callable[[Completion], Result]
     ) -> Result:
-        """Return what ``read`` makes of an answer; it raises ``Passing`` for one that is no good.
+        """Return what ``read`` makes of an answer; it raises ``MayPass`` for one that is no good.
 
         Raises:
-            Passing, Lasting: there is no good answer, and why.
+            MayPass, WillLast: there is no good answer, and why.
         """
         retrying = AsyncRetrying(
             stop=stop_after_attempt(self._retries + 1),
             wait=self._pause,
-            retry=retry_if_exception_type(Passing),
+            retry=retry_if_exception_type(MayPass),
             reraise=True,
         )
         found: Result = await retrying(self._once, client, json.dumps(fields), read)
@@ -135,9 +135,9 @@ class Service:
             async with self._gate, asyncio.timeout(limit):
                 body = await self._post(client, content)
         except TimeoutError:
-            raise Passing(f"no answer within {limit:g} s") from None
+            raise MayPass(f"no answer within {limit:g} s") from None
         except (httpx.HTTPError, httpx.StreamError, OSError) as error:
-            raise Passing(f"the connection failed ({type(error).__name__})") from None
+            raise MayPass(f"the connection failed ({type(error).__name__})") from None
         return read(_completion(body))
 
     async def _post(self, client: Any, content: str) -> bytes:
@@ -150,7 +150,7 @@ class Service:
             async for chunk in response.aiter_raw():
                 body += chunk
                 if len(body) > _LONGEST_BODY:
-                    raise Passing(f"its answer is longer than {_LONGEST_BODY} bytes")
+                    raise MayPass(f"its answer is longer than {_LONGEST_BODY} bytes")
         finally:
             await response.aclose()
         return body
@@ -169,10 +169,10 @@ class Service:
         hint = self._hints.get(status, "")
         reason = f"it answered {status}{hint and f': {hint}'}"
         if wait_s > _LONGEST_WAIT_S:
-            raise Lasting(f"{reason}, and to come back in {wait_s:.0f} s")
+            raise WillLast(f"{reason}, and to come back in {wait_s:.0f} s")
         if status >= 500 or status in _PASSING or status < 400:
-            raise Passing(reason, wait_s)
-        raise Lasting(reason)
+            raise MayPass(reason, wait_s)
+        raise WillLast(reason)
 
 
 def _checked(key: str, name: str) -> str:
@@ -217,10 +217,10 @@ def _completion(body: bytes) -> Completion:
         text = message["content"]
         thought = message.get("reasoning_content") or message.get("reasoning") or ""
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-        raise Passing("what it sent is no chat completion") from None
+        raise MayPass("what it sent is no chat completion") from None
     thought = thought if isinstance(thought, str) else ""
     if not isinstance(text, str) and not (text is None and thought):
-        raise Passing("its answer holds no text")
+        raise MayPass("its answer holds no text")
     return Completion(text or "", thought, why == "length")
 
 

@@ -220,12 +220,12 @@ class OpenAIPolicy:
     def _service(self) -> Any:
         """Return what asks; made anew for each call, since it belongs to one event loop."""
         try:
-            from .completions import Service
+            from .completions import ChatService
         except ImportError as error:
             raise SettingError(
                 f"policy 'openai' needs {error.name}: pip install 'mint-envs[judge]'"
             ) from error
-        return Service(self.base_url, self._read_key, "key", _HINTS, **self._limits)
+        return ChatService(self.base_url, self._read_key, "key", _HINTS, **self._limits)
 
     def _read_key(self) -> str:
         return self._key

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ...completions import Completion, Lasting, Passing, Service
+from ...completions import ChatService, Completion, MayPass, WillLast
 from .loop import Loop
 from .port import Answer
 from .question import Question
@@ -75,7 +75,7 @@ class HTTPJudge:
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self._warned = False
-        self._service = Service(
+        self._service = ChatService(
             endpoint.url,
             _key_of(endpoint.key_env),
             f"the environment variable {endpoint.key_env}",
@@ -112,7 +112,7 @@ class HTTPJudge:
         try:
             text = await self._service.ask(client, fields, lambda found: _verdict(question, found))
             answer = Answer(text)
-        except (Passing, Lasting) as fault:
+        except (MayPass, WillLast) as fault:
             answer = Answer(error=str(fault))
         except Exception as error:  # none is known; but a lost answer would be waited for in vain
             answer = Answer(error=type(error).__name__)
@@ -126,7 +126,7 @@ class HTTPJudge:
 def _verdict(question: Question, found: Completion) -> str:
     """Return the text of an answer that holds a verdict."""
     if question.read(found.text) is None:
-        raise Passing(_CUT if found.cut else _NO_VERDICT)
+        raise MayPass(_CUT if found.cut else _NO_VERDICT)
     return found.text
 
 
