@@ -20,7 +20,7 @@ from .errors import MintEnvsError
 from .executors import score_batch
 from .interop.mint import RLAdapter, from_adapter
 from .interop.mint.loop import to_adapter
-from .registration import env_ids, make, register, register_envs
+from .registration import env_ids, make, register, register_built_in, register_envs
 from .spaces import TokenSequence
 from .tokenizers import ByteTokenizer, Tokenizer
 from .vector import TokenVectorEnv
@@ -67,4 +67,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-register_envs()
+register_built_in()

@@ -61,11 +61,14 @@ class ChatStyle:
 
     ``template``: its text, ``""`` if there is none. ``lists_tools``: it takes the tools on offer
     and says itself how to call them. ``tool_role``: it frames messages of the role ``tool``.
+    ``calls_tools``: no text is written at all; a library lists ``Task.tools`` and calls them, and
+    a call comes as ``<tool_call>\\n{"name": ..., "arguments": {...}}\\n</tool_call>``.
     """
 
     template: str = ""
     lists_tools: bool = False
     tool_role: bool = False
+    calls_tools: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +170,13 @@ class Task(ABC, Generic[Problem]):
     def fitted(self, style: ChatStyle) -> Task[Problem]:
         """Return this task with its messages as a model of this chat style knows them."""
         return self
+
+    def tools(self, problem: Problem | None = None) -> Sequence[Mapping[str, Any]]:
+        """Return the tools that ``problem`` offers; of None, all that one or another offers.
+
+        Each is OpenAI's inner object: ``name``, ``description`` and ``parameters``, a JSON Schema.
+        """
+        return ()
 
     def examples(self, problem: Problem) -> Mapping[Any, float]:
         """Return worked examples, ``{response: reward}``, the one with the full mark first.

@@ -2,7 +2,8 @@
 
 Gymnasium 1.x ignores plug-in entry points, so ids exist once ``mint_envs`` is imported:
 ``import mint_envs`` first, or ``gym.make("mint_envs:mint/Math-v0")``. Entry points are strings,
-so the import stays light and worker processes find the same ids.
+so the import stays light and worker processes find the same ids. Ids of other packages are looked
+for when one is asked for that is not there: see ``mint_envs.plugins``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import inspect
 import json
 import numbers
-import re
 import sys
 import types
 import typing
@@ -27,6 +27,7 @@ from .errors import SettingError, did_you_mean, require
 from .family import BUILT_IN, Family, record_of
 from .interop.mint import AdapterTask, RLAdapter
 from .loading import imported, locate
+from .plugins import ID, find_lazily, load_plugins
 from .vector import TokenVectorEnv
 
 _ENTRY_POINT = "mint_envs.registration:make_env"
@@ -73,7 +74,7 @@ def register(
             it or no JSON value, the task has a setting of a name that is taken, or a preset has
             another name.
     """
-    if not re.fullmatch(r"([\w-]+/)?[\w.-]+-v\d+", id):
+    if not ID.fullmatch(id):
         raise SettingError(f"id={id!r} must look like 'namespace/Name-v0', with a version")
     if not (isinstance(task, str) or callable(task)):
         raise SettingError(f"task={task!r} must be a Task subclass, or 'module:Class'")
@@ -94,12 +95,19 @@ def register(
     )
 
 
-def register_envs() -> None:
-    """Register the ids of this package; called when it is imported, harmless to call again."""
+def register_built_in() -> None:
+    """Register the ids of this package, and let ``gym.make`` find those of others when asked."""
     for id, task in BUILT_IN.items():
         if id not in gym.registry:
             register(id, task)
             del _families[id]  # it stands in the family's folder
+    find_lazily(register)
+
+
+def register_envs() -> None:
+    """Register the ids of this package, and now those of others; harmless to call again."""
+    register_built_in()
+    load_plugins(register)
 
 
 def family_of(id: str) -> Family:
@@ -122,7 +130,8 @@ def make(id: str, **settings: Any) -> gym.Env[Any, Any]:
 
 
 def env_ids() -> list[str]:
-    """Return every registered id whose environments are ``TokenEnv``, sorted."""
+    """Return every registered id whose environments are ``TokenEnv``, sorted; plug-ins' too."""
+    load_plugins(register)
     return sorted(id for id, spec in gym.registry.items() if spec.entry_point == _ENTRY_POINT)
 
 
@@ -179,7 +188,10 @@ def find_spec(id: str) -> Any:
         SettingError: the module cannot be imported.
         gymnasium.error.Error: the id is not registered.
     """
-    return gym.spec(locate(id).rpartition(":")[2])
+    name = locate(id).rpartition(":")[2]
+    if name not in gym.registry:
+        load_plugins(register)
+    return gym.spec(name)
 
 
 def make_env(

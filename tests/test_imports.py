@@ -37,6 +37,10 @@ ROOMS: dict[str, set[str]] = {
     "jsonl": {"errors", "atomic"},
     "family": {"errors"},
     "forms": set(),
+    "thinking": set(),
+    "completions": {"errors", "process_local"},
+    # Inside a function: what asks over HTTP is loaded when a policy does.
+    "policies": {*CORE, "completions"},
     "hub": set(),
     "datasets": {*GROUND, "hub", "jsonl"},
     "spaces": set(),
@@ -47,6 +51,7 @@ ROOMS: dict[str, set[str]] = {
     "executors": {*GROUND, "executors", "sandbox", "family"},
     "env": {*GROUND, "spaces", "tokens", "executors"},
     "vector": {*CORE, "spaces", "tokens", "env", "executors"},
+    "plugins": set(),
     "registration": {
         *CORE,
         "spaces",
@@ -56,6 +61,7 @@ ROOMS: dict[str, set[str]] = {
         "interop.mint",
         "family",
         "loading",
+        "plugins",
     },
     "compose": {*GROUND, "family", "env", "jsonl", "registration", "compose", "__version__"},
     "wrappers": {"compose", "registration"},
@@ -71,9 +77,9 @@ ROOMS: dict[str, set[str]] = {
         "responses",
         "records",
     },
-    **{family: {*CORE, "datasets", "family", "forms", family} for family in FAMILIES},
+    **{family: {*CORE, "datasets", "family", "forms", "thinking", family} for family in FAMILIES},
 }
-ROOMS["chat"].add("atomic")
+ROOMS["chat"] |= {"atomic", "completions"}
 ROOMS["code"].add("sandbox")
 ROOMS["tooluse"].add("sandbox")
 #: Rooms that stand on top, and may import all of mint_envs.
@@ -85,7 +91,7 @@ TOP = {
 #: Foreign packages, and the rooms that may import them; elsewhere inside functions only, or never.
 GYMNASIUM = {
     "env", "vector", "spaces", "registration", "testing", "cli", "__init__", "interop", "serve",
-    "bench", "compose",
+    "bench", "compose", "plugins",
 }  # fmt: skip
 LAZY = {
     "torch", "transformers", "mint", "tinker", "datasets", "huggingface_hub", "pyarrow", "mcp",

@@ -199,11 +199,11 @@ def test_a_response_as_text_is_whole() -> None:
 
 
 def test_tools_are_the_environments_own() -> None:
-    tools = toolcalls.methods(mint_envs.make("mint/ToolUse-v0", toolkit="keyvalue").unwrapped.task)  # type: ignore[attr-defined]
+    tools = toolcalls.offered(mint_envs.make("mint/ToolUse-v0", toolkit="keyvalue").unwrapped.task)  # type: ignore[attr-defined]
     assert set(tools.functions) == {
         "get_value", "set_value", "delete_key", "list_keys", "finish",
     }  # fmt: skip
-    every = toolcalls.methods(
+    every = toolcalls.offered(
         mint_envs.make("mint/ToolUse-v0", toolkit="keyvalue", distractors=True).unwrapped.task  # type: ignore[attr-defined]
     )
     assert {"calculate", "read_file"} < set(every.functions)

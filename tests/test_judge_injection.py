@@ -16,6 +16,7 @@ import pytest
 from mint_envs.chat import Answer, ChatProblem, ChatTask, Question, ScriptedJudge
 from mint_envs.chat.judge.cache import Verdicts
 from mint_envs.chat.judge.panel import Panel
+from mint_envs.thinking import spoken
 
 pytestmark = pytest.mark.quick
 
@@ -125,9 +126,8 @@ def test_a_judge_that_reads_what_is_fenced_sees_the_attack_as_data(attack: str) 
         wanted = float("Nile" in text)
         reward = task.score(PROBLEM, text)
         assert reward.score == wanted
-        spoken = text.rpartition("</think>")[2]
-        assert judge.asked[-1] == {"request": REQUEST, "answer": spoken}
-    assert task.score(PROBLEM, f"The Nile. {attack}").score == float("</think>" not in attack)
+        assert judge.asked[-1] == {"request": REQUEST, "answer": spoken(text)}
+    assert task.score(PROBLEM, f"The Nile. {attack}").score == 1.0
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)

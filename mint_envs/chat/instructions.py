@@ -3,7 +3,7 @@
     grade_instructions("Tea is warm.", [("punctuation:no_comma", {})]).score   # 1.0
 
 A kind is named, and its arguments are named, as in IFEval (Zhou et al. 2023). The verdict is the
-"strict" one: the response as it stands. docs/chat.md lists what each kind asks.
+"strict" one: what the response says aloud, as it stands. docs/chat.md lists what each kind asks.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from ..core import Reward
 from ..errors import SettingError, did_you_mean
+from ..thinking import spoken
 from . import counting
 
 Instruction = tuple[str, Mapping[str, Any]]
@@ -34,7 +35,8 @@ def grade_instructions(
     """Return the fraction of ``instructions`` that ``response`` follows.
 
     Args:
-        response: any text; it is never evaluated, and the time is linear in its length.
+        response: any text; its thoughts (``mint_envs.thinking``) do not count. It is never
+            evaluated, and the time is linear in its length.
         instructions: pairs (kind, arguments), e.g. ``("keywords:existence", {"keywords":
             ["tea"]})``. Arguments that are None count as not given.
         prompt: the request, for ``combination:repeat_prompt`` without ``prompt_to_repeat``.
@@ -46,9 +48,14 @@ def grade_instructions(
     Raises:
         SettingError: no instructions, an unknown kind, a missing or wrong argument.
     """
+    return grade_said(spoken(response), instructions, prompt)
+
+
+def grade_said(said: str, instructions: Sequence[Instruction], prompt: str = "") -> Reward:
+    """Return ``grade_instructions`` of what was said, thoughts left out already."""
     checks = [_checker(kind, arguments, prompt) for kind, arguments in _pairs(instructions)]
-    blank = not response.strip()
-    followed = [not blank and bool(check(response)) for check in checks]
+    blank = not said.strip()
+    followed = [not blank and bool(check(said)) for check in checks]
     names = part_names([kind for kind, _ in instructions])
     parts = dict(zip(names, map(float, followed), strict=True))
     return Reward(sum(followed) / len(followed), parts, {"followed": followed})

@@ -13,11 +13,12 @@ from ..core import Message, Prompt, Reward
 from ..datasets import DatasetTask, field, load_rows
 from ..errors import DatasetError, SettingError, did_you_mean, require
 from ..family import CommonSettings, Dataset, Drop, Level, PartialCredit, Split
+from ..thinking import spoken
 from .asks import ASKS, EASY, draw_asks
 from .compose import candidates
 from .gates import failed_gate, is_blank, is_too_long
 from .heuristic import quickstart_heuristic
-from .instructions import LEFT_OUT, Instruction, check_instructions, grade_instructions
+from .instructions import LEFT_OUT, Instruction, check_instructions, grade_said
 from .judge.settings import CHOICES, KEY_ENV, JudgeSettings
 from .judged import Entry, judged
 from .topics import REQUESTS, TOPICS, Topic
@@ -138,7 +139,7 @@ class ChatTask(DatasetTask[ChatProblem]):
 
     def score_batch(self, pairs: Sequence[tuple[ChatProblem, str]]) -> list[Reward]:
         """Score many responses; with a judge those to one prompt are a group."""
-        told = [(problem, _spoken(response)) for problem, response in pairs]
+        told = [(problem, _said(response)) for problem, response in pairs]
         if self._judge is None:
             return [self._graded(*pair) for pair in told]
         return judged(self._judge, [self._entry(*pair) for pair in told])
@@ -146,7 +147,7 @@ class ChatTask(DatasetTask[ChatProblem]):
     def _graded(self, problem: ChatProblem, text: str) -> Reward:
         if self._heuristic:
             return quickstart_heuristic(text)
-        graded = grade_instructions(text, problem.instructions, problem.request)
+        graded = grade_said(text, problem.instructions, problem.request)
         gate = self._gate(problem, text)
         followed = graded.score or 0.0
         earned = followed if self._partial_credit else float(followed == 1.0)
@@ -207,9 +208,9 @@ def _judge_settings(judge: Any, model: str | None, *others: Any) -> JudgeSetting
     return JudgeSettings(judge, model, *others)
 
 
-def _spoken(response: str) -> str:
-    """Return the answer without thinking, with plain line ends."""
-    return response.rpartition("</think>")[2].replace("\r\n", "\n")
+def _said(response: str) -> str:
+    """Return the answer without thoughts, with plain line ends."""
+    return spoken(response).replace("\r\n", "\n")
 
 
 def _kinds(level: str, kinds: str | None) -> frozenset[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ..thinking import aloud
+
 _TAG = re.compile(r"[\w+#.-]*")
 _ONE_LINE = re.compile(r"```([^\n`]+)```")
 _START = re.compile(r"^[ \t]*(?:def |class |import |from \w|async def |@\w)", re.MULTILINE)
@@ -13,15 +15,15 @@ def extract(response: str, whole: bool = False) -> str:
     """Return the program in ``response``, or ``""``.
 
     That is the last fenced block (any language tag; the fence of a response that was cut may be
-    open), else the text from the first ``def``, ``class``, ``import`` or decorator on. Text in
-    ``<think>`` does not count. Line ends, a byte-order mark and the indentation of the whole
-    block are made regular.
+    open), else the text from the first ``def``, ``class``, ``import`` or decorator on. Thoughts
+    (``mint_envs.thinking``) do not count. Line ends, a byte-order mark and the indentation of the
+    whole block are made regular.
 
     Args:
         whole: without a block, take the whole text rather than nothing: a script need not hold a
             ``def``.
     """
-    text = _answer(response.replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", ""))
+    text = aloud(response).replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
     blocks = [block for block in _blocks(text) if block.strip()] or _ONE_LINE.findall(text)
     if blocks:
         return _dedent(blocks[-1])
@@ -29,12 +31,6 @@ def extract(response: str, whole: bool = False) -> str:
     if start:
         return _dedent(text[start.start() :])
     return _dedent(text) if whole else ""
-
-
-def _answer(text: str) -> str:
-    """Leave out what the model thought; a thought without an end leaves nothing."""
-    text = text.rpartition("</think>")[2]
-    return text.partition("<think>")[0]
 
 
 def _blocks(text: str) -> list[str]:

@@ -96,6 +96,13 @@ class MixTask(Task[MixProblem]):
     def start(self, problem: MixProblem) -> Episode:
         return _MixEpisode(self, problem, self._task(problem).start(problem.problem))
 
+    def tools(self, problem: MixProblem | None = None) -> Sequence[Mapping[str, Any]]:
+        """Return the tools of the problem's task, or of all; of one name, the first one's."""
+        if problem is not None:
+            return self._task(problem).tools(problem.problem)
+        every = (tool for member in reversed(self._members) for tool in member.task.tools())
+        return tuple({tool["name"]: tool for tool in every}.values())
+
     def examples(self, problem: MixProblem) -> Mapping[Any, float]:
         return self._task(problem).examples(problem.problem)
 

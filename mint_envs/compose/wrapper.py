@@ -49,6 +49,9 @@ class TaskWrapper(Task[Any]):
         twin.task = self.task.fitted(style)
         return twin
 
+    def tools(self, problem: Any = None) -> Sequence[Mapping[str, Any]]:
+        return self.task.tools(problem)
+
     def examples(self, problem: Any) -> Mapping[Any, float]:
         return self.task.examples(problem)
 

@@ -2,7 +2,7 @@
 
     openreward.server("mint/ToolUse-v0", count=1000).run(port=8080)
 
-The model acts by tools: the environment's own (mint/ToolUse-v0), or ``submit(response)``.
+The model acts by tools: the environment's own (``Task.tools``), or ``submit(response)``.
 Unmeasured: ``reward`` is None with ``finished`` true, and ``metadata["measured"]`` is 0.
 """
 # No ``from __future__ import annotations``: openreward reads the types of tools made in here.
@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core import Task
 from .shapes import TextTask, details, index_of
-from .toolcalls import methods
+from .toolcalls import offered
 
 
 def server(env: str | Task[Any], count: int | None = None, **settings: Any) -> Any:
@@ -38,12 +38,12 @@ def environment(env: str | Task[Any], count: int | None = None, **settings: Any)
     from openreward.environments import Environment, TextBlock
 
     task = TextTask(env, **settings)
-    tools = methods(task.task)
+    tools = offered(task.task)
     specs = [{"task_index": index} for index in task.numbers(count)]
 
     class MintEnvironment(Environment):
         def setup(self) -> None:
-            self.episode = task.start(index_of(self.task_spec))
+            self.episode = tools.start(index_of(self.task_spec))
 
         def teardown(self) -> None:
             self.episode.close()
@@ -62,8 +62,9 @@ def environment(env: str | Task[Any], count: int | None = None, **settings: Any)
         def _respond(self, text: str) -> str:
             return tools.read(self.episode.respond(text))
 
-    for name, function in tools.functions.items():
-        setattr(MintEnvironment, name, _tool(name, function))
+    tools.put_in(
+        MintEnvironment, {name: _tool(name, each) for name, each in tools.functions.items()}
+    )
     MintEnvironment.__name__ = MintEnvironment.__qualname__ = task.name.rpartition("/")[2].lower()
     return MintEnvironment
 

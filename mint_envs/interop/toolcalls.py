@@ -1,8 +1,9 @@
 """For libraries in which the model acts by native tool calls: tools as typed functions.
 
-An environment with tools of its own (mint/ToolUse-v0) offers those, with ``finish`` for the last
-message. Any other offers one tool, ``submit``, that takes the response as text. Either way a call
-becomes the text that the environment reads, so limits and verdict are the environment's own.
+A task with tools of its own (``Task.tools``; mint/ToolUse-v0 and what is made of it) offers those,
+with ``finish`` for the last message, which comes as "Answer: ...". Problems without tools are
+answered by one tool, ``submit``, that takes the response as text. Either way a call becomes the
+text that the environment reads, so limits and verdict are the environment's own.
 """
 
 from __future__ import annotations
@@ -11,42 +12,75 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from functools import reduce
+from operator import or_
+from typing import Any, Literal
 
-from ..core import Message, Task
-from ..tooluse.tasks import ToolUseTask
-from ..tooluse.toolkits import TOOLKITS
+from ..core import ChatStyle, Message, Task
+from ..errors import require
 from .shapes import TextEpisode
+
+_NATIVE = ChatStyle(lists_tools=True, tool_role=True, calls_tools=True)
+_PROBLEMS = 64  # so many are asked whether they have tools
+_PLAIN: Mapping[str, Any] = {
+    "string": str, "integer": int, "number": float, "boolean": bool, "null": None,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Tools:
-    """``functions``: methods for a class that has ``_respond(text) -> str``, by name."""
+    """``functions``: methods for a class that has ``_respond(text) -> str``, by name.
+
+    ``task`` speaks as a library does that lists and calls the tools itself.
+    """
 
     functions: Mapping[str, Callable[..., str]]
-    native: bool
+    task: Task[Any]
+
+    def start(self, seed: int) -> TextEpisode:
+        """Begin an episode on problem ``seed``."""
+        return TextEpisode(self.task, seed)
 
     def prompt(self, episode: TextEpisode) -> str:
-        """Return the request. Native tools are described by the library, not by the prompt."""
-        kept = [m for m in episode.messages if not self.native or m["role"] != "system"]
-        return "\n\n".join(message["content"] for message in kept)
+        """Return the request. Tools are described by the library, not by the prompt."""
+        return "\n\n".join(message["content"] for message in episode.messages)
 
     def read(self, messages: Sequence[Message]) -> str:
-        """Return what the environment says, without the marks of its own text protocol."""
-        text = "\n".join(message["content"] for message in messages) or "The work is done."
-        if self.native:
-            text = text.removeprefix("<tool_response>\n").removesuffix("\n</tool_response>")
-        return text
+        """Return what the environment says."""
+        return "\n".join(message["content"] for message in messages) or "The work is done."
+
+    def put_in(self, kind: type, methods: Mapping[str, Any]) -> None:
+        """Give a class of a library these methods.
+
+        Raises:
+            SettingError: it has one of that name, which the library itself calls.
+        """
+        for name, method in methods.items():
+            require(
+                not hasattr(kind, name),
+                f"the tool {name!r} is the name of a method that the library calls: rename it",
+            )
+            setattr(kind, name, method)
 
 
-def methods(task: Task[Any]) -> Tools:
-    """Return the tools through which a model acts in episodes of ``task``."""
-    if not isinstance(task, ToolUseTask):
-        return Tools({"submit": _Text.submit}, False)
-    kits = [TOOLKITS[name] for name in task.toolkits]
-    named = {schema["name"]: kit for kit in kits for schema in kit.schemas()}
-    calls = {name: _forward(getattr(kit, name)) for name, kit in sorted(named.items())}
-    return Tools({**calls, "finish": _Text.finish}, True)
+def offered(task: Task[Any]) -> Tools:
+    """Return the tools through which a model acts in episodes of ``task``.
+
+    Raises:
+        SettingError: a tool with a parameter that Python cannot name.
+    """
+    own = {tool["name"]: _forward(tool) for tool in task.tools()}
+    functions = dict(sorted(own.items()))
+    if own:
+        functions.setdefault("finish", _Text.finish)
+    if not own or _some_have_none(task):
+        functions.setdefault("submit", _Text.submit)
+    return Tools(functions, task.fitted(_NATIVE))
+
+
+def _some_have_none(task: Task[Any]) -> bool:
+    count = min(_PROBLEMS, task.size or _PROBLEMS)
+    return not all(task.tools(task.problem(number)) for number in range(count))
 
 
 class _Text:
@@ -77,41 +111,87 @@ class _Text:
         return self._respond(f"Answer: {answer}")
 
 
-def _forward(tool: Callable[..., Any]) -> Callable[..., str]:
-    """Return a method that sends a call of ``tool`` as text; it looks as ``tool`` does.
+def _forward(tool: Mapping[str, Any]) -> Callable[..., str]:
+    """Return a method that sends a call of ``tool`` as text; it looks as the schema has it.
 
     It takes any arguments whatever: what is wrong with them, the environment says.
     """
+    name = tool["name"]
 
     def call(self: Any, **arguments: Any) -> str:
-        body = json.dumps({"name": tool.__name__, "arguments": arguments})
+        body = json.dumps({"name": name, "arguments": arguments})
         return str(self._respond(f"<tool_call>\n{body}\n</tool_call>"))
 
-    hints = get_type_hints(tool, include_extras=True)
-    kinds = {name: _unannotated(hint) for name, hint in hints.items()}
-    signature = inspect.signature(tool)
-    shown = [p.replace(annotation=kinds.get(p.name, Any)) for p in signature.parameters.values()]
-    call.__name__ = call.__qualname__ = tool.__name__
-    call.__annotations__ = {**kinds, "return": str}
-    call.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=shown, return_annotation=str
+    shown = _parameters(name, tool.get("parameters") or {})
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    call.__name__ = call.__qualname__ = name
+    call.__annotations__ = {**{p.name: p.annotation for p in shown}, "return": str}
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [own, *shown], return_annotation=str
     )
-    call.__doc__ = _google(tool, hints)
+    call.__doc__ = _google(tool)
     return call
 
 
-def _google(tool: Callable[..., Any], hints: Mapping[str, Any]) -> str:
+def _parameters(tool: str, schema: Mapping[str, Any]) -> list[inspect.Parameter]:
+    required = schema.get("required", ())
+    known = schema.get("properties", {})
+    return [_parameter(tool, name, kind, name in required) for name, kind in known.items()]
+
+
+def _parameter(tool: str, name: str, schema: Any, required: bool) -> inspect.Parameter:
+    """Return one of a tool's parameters; one that may be left out, and has no default, is None."""
+    kind = _type(schema)
+    default = inspect.Parameter.empty if required else _default(schema)
+    if default is None and kind is not Any:
+        kind = kind | None
+    try:
+        return inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+        )
+    except ValueError:
+        require(False, f"parameter {name!r} of tool {tool!r} is no name that Python has; rename it")
+        raise
+
+
+def _default(schema: Any) -> Any:
+    return schema.get("default") if isinstance(schema, Mapping) else None
+
+
+def _type(schema: Any) -> Any:
+    """Return the Python type that a JSON Schema asks for; Any where no type says it."""
+    if not isinstance(schema, Mapping):
+        return Any
+    if isinstance(schema.get("enum"), Sequence) and schema["enum"]:
+        return Literal[tuple(schema["enum"])]
+    if isinstance(schema.get("anyOf"), Sequence):
+        return _any_of([_type(one) for one in schema["anyOf"]])
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return _any_of([_type({**schema, "type": one}) for one in kind])
+    return _container(schema) if kind in ("array", "object") else _PLAIN.get(str(kind), Any)
+
+
+def _container(schema: Mapping[str, Any]) -> Any:
+    if schema["type"] == "array":
+        return list[_type(schema.get("items"))]  # type: ignore[misc]
+    return dict[str, _type(schema.get("additionalProperties"))]  # type: ignore[misc]
+
+
+def _any_of(kinds: Sequence[Any]) -> Any:
+    kinds = sorted(kinds, key=lambda kind: kind is None)  # ``None | int`` is no type
+    return Any if not kinds or Any in kinds or kinds[0] is None else reduce(or_, kinds)
+
+
+def _google(tool: Mapping[str, Any]) -> str:
     """Return a docstring in Google's style, which libraries read parameters from."""
-    named = [name for name in inspect.signature(tool).parameters if name != "self"]
-    told = [f"    {name}: {_note(hints[name])}" for name in named]
-    text = inspect.getdoc(tool) or tool.__name__
+    known = (tool.get("parameters") or {}).get("properties", {})
+    told = [f"    {name}: {_note(schema)}" for name, schema in known.items()]
+    text = tool.get("description") or tool["name"]
     arguments = "\n".join(["\n\nArgs:", *told]) if told else ""
     return f"{text}{arguments}\n\nReturns:\n    The result, or what is wrong with the call."
 
 
-def _unannotated(hint: Any) -> Any:
-    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
-
-
-def _note(hint: Any) -> str:
-    return str(get_args(hint)[1]) if get_origin(hint) is Annotated else "a value"
+def _note(schema: Any) -> str:
+    told = schema.get("description") if isinstance(schema, Mapping) else None
+    return " ".join(str(told or "a value").split())

@@ -16,7 +16,7 @@ from typing import Any
 from ..core import Reward, Task
 from ..errors import require
 from .shapes import TextEpisode, TextTask, as_text, details, index_of
-from .toolcalls import methods
+from .toolcalls import offered
 
 
 def rows(
@@ -69,8 +69,9 @@ def reward_func(env: str | Task[Any], **settings: Any) -> Callable[..., list[flo
 def environment_factory(env: str | Task[Any], **settings: Any) -> Callable[[], Any]:
     """Return a class for ``environment_factory``; the data set is ``empty_rows`` or alike.
 
-    The model acts by tool calls: the tools of the environment where it has such, and else one
-    tool ``submit``. An episode that the model leaves unfinished has the reward of a cut one.
+    The model acts by tool calls: the tools of the environment (``Task.tools``) where it has such,
+    and else one tool ``submit``. An episode that the model leaves unfinished has the reward of a
+    cut one.
     """
     task = TextTask(env, **settings)
 
@@ -82,7 +83,7 @@ def environment_factory(env: str | Task[Any], **settings: Any) -> Callable[[], A
         def reset(self, prompt: Any = None, **row: Any) -> str:
             index = index_of(row)
             _close(self._open)
-            self._open.append(task.start(index))
+            self._open.append(tools.start(index))
             return tools.prompt(self._open[0])
 
         def get_reward(self) -> float | None:
@@ -92,9 +93,8 @@ def environment_factory(env: str | Task[Any], **settings: Any) -> Callable[[], A
             episode = self._open[0]
             return "The work is over." if episode.done else tools.read(episode.respond(text))
 
-    tools = methods(task.task)
-    for name, function in tools.functions.items():
-        setattr(Environment, name, function)
+    tools = offered(task.task)
+    tools.put_in(Environment, tools.functions)
     Environment.__name__ = Environment.__qualname__ = task.name
     return Environment
 

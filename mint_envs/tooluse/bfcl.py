@@ -73,6 +73,9 @@ class TurnsProblem(RowProblem):
     def prompt(self, framing: Framing) -> list[Message]:
         return with_tools(framing, _RULES, self.tools, self.turns[0])
 
+    def offers(self) -> Sequence[Mapping[str, Any]]:
+        return self.offered(len(self.turns))
+
     def start(self, task: Host) -> Episode:
         return _Dialogue(task, self)
 

@@ -50,6 +50,10 @@ class RowProblem(ABC):
         """Return the first messages."""
 
     @abstractmethod
+    def offers(self) -> Sequence[Mapping[str, Any]]:
+        """Return the tools on offer, sooner or later, in the form that the row has them in."""
+
+    @abstractmethod
     def start(self, task: Host) -> Episode:
         """Begin an episode."""
 
@@ -62,6 +66,8 @@ def with_tools(
     framing: Framing, rules: str, tools: Sequence[Mapping[str, Any]], messages: Sequence[Message]
 ) -> list[Message]:
     """Return the messages of a row behind ours; a system message of its own goes into ours."""
+    if framing.native:
+        return list(messages)
     own = [m["content"] for m in messages if m["role"] == "system"]
     rest = [m for m in messages if m["role"] != "system"]
     return [framing.system(rules, tools, "".join(f"\n\n{text}" for text in own)), *rest]

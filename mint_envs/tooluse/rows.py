@@ -60,6 +60,9 @@ class CallProblem(RowProblem):
     def prompt(self, framing: Framing) -> list[Message]:
         return with_tools(framing, _ONE_MESSAGE, self.tools, self.messages)
 
+    def offers(self) -> Sequence[Mapping[str, Any]]:
+        return self.tools
+
     def start(self, task: Host) -> Episode:
         return _Calls(task, self)
 
@@ -144,8 +147,10 @@ class StateProblem(RowProblem):
     path: tuple[Step, ...]
 
     def prompt(self, framing: Framing) -> list[Message]:
-        tools = [schema for name in self.toolkits for schema in TOOLKITS[name].schemas()]
-        return with_tools(framing, RULES, tools, self.messages)
+        return with_tools(framing, RULES, self.offers(), self.messages)
+
+    def offers(self) -> Sequence[Mapping[str, Any]]:
+        return [schema for name in self.toolkits for schema in TOOLKITS[name].schemas()]
 
     def start(self, task: Host) -> Episode:
         request = Request(self.messages[-1]["content"], (), self.answer)

@@ -24,7 +24,7 @@ from .requests import RULES, RowProblem
 from .rows import load_problems
 from .toolkits import IN_PROCESS, TOOLKITS
 from .toolkits import mcp as mcp_tools
-from .toolkits.schemas import ToolTable
+from .toolkits.schemas import ToolTable, plain_tools
 from .toolkits.state import grade_state
 from .toolkits.workspace import User, Workspace
 from .turns import Turns, answer_in
@@ -164,10 +164,21 @@ class ToolUseTask(DatasetTask[Any]):
         if isinstance(problem, RowProblem):
             return problem.prompt(self.framing)
         request = Message(role="user", content=problem.request.text)
+        if self.framing.native:
+            return [request]
         if self.level == "easy":
             return [*worked_examples(self.framing), request]
         workspace = f"\n\nWorkspace: {problem.workspace}"
         return [self.framing.system(RULES, schemas(problem.toolkits, self.mcp), workspace), request]
+
+    def tools(
+        self, problem: ToolUseProblem | RowProblem | None = None
+    ) -> tuple[Mapping[str, Any], ...]:
+        if problem is None and self.rows is not None:
+            return plain_tools(tool for row in self.rows for tool in row.offers())
+        if isinstance(problem, RowProblem):
+            return plain_tools(problem.offers())
+        return schemas(self.toolkits if problem is None else problem.toolkits, self.mcp)
 
     def start(self, problem: ToolUseProblem | RowProblem) -> Episode:
         if isinstance(problem, RowProblem):

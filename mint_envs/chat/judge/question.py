@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core import Message
+from ...thinking import spoken
 
 #: Goes into every cache key; raise it when a word of the messages changes.
 VERSION = 1
@@ -88,9 +89,9 @@ class Question:
     def read(self, answer: str) -> str | None:
         """Return the verdict that ``answer`` gives, or None if it is not in the one form.
 
-        Thinking before ``</think>``, and a code fence round the whole, are allowed for.
+        Thoughts, and a code fence round the whole, are allowed for.
         """
-        text = answer.rpartition("</think>")[2].strip()
+        text = spoken(answer)
         wrapped = _WRAPPED.fullmatch(text)
         try:
             found = json.loads(wrapped[1] if wrapped else text, object_pairs_hook=_once)

@@ -10,8 +10,8 @@ The places are tried in this order, and the first that is there decides, even if
     bold      the last ``**...**`` that holds a value
     sentence  the one value of the last sentence that has one (see ``prose``)
 
-Thinking (up to ``</think>``) and what follows a chat end token is no part of the response. With
-``strict`` only tag, box, hashes and a line "Answer: ..." count.
+Thoughts (``mint_envs.thinking``) and what follows a chat end token are no part of the response.
+With ``strict`` only tag, box, hashes and a line "Answer: ..." count.
 
 An answer may have *rivals*: other answers offered beside it without saying which is meant. The
 grader pays only if all are right. "Wait", "Actually" and the like between two answers make the
@@ -24,6 +24,7 @@ import re
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from ...thinking import spoken
 from ..answer.limits import MAX_ANSWER, MAX_TEXT, MAX_WINDOW
 from . import prose
 
@@ -118,9 +119,10 @@ _NOTHING = Found("", "none", reason="no answer found")
 
 def find(response: str, strict: bool = False) -> Found:
     """Return the answer that ``response`` gives."""
-    text = _own_words(response[-MAX_TEXT:])
-    if text is None:
-        return replace(_NOTHING, reason="the thinking never ends")
+    said = spoken(response)
+    if not said and response.strip():
+        return replace(_NOTHING, reason="nothing is said but thoughts")
+    text = _own_words(said[-MAX_TEXT:])
     found = _tag(text) or _box(text) or _hashes(text)
     if found is None and strict:
         found = _strict_line(text)
@@ -135,18 +137,14 @@ def find(response: str, strict: bool = False) -> Found:
     return found
 
 
-def _own_words(text: str) -> str | None:
-    """The response without thinking, chat frame and following turns; None if it only thinks."""
+def _own_words(text: str) -> str:
+    """What was said, without chat frame and following turns."""
     text = _RUNS.sub("  ", text)
     if "<" in text:
         head = _HEAD.match(text)
         text = text[head.end() :] if head else text
         end = _END.search(text)
         text = text[: end.start()] if end else text
-        _, closed, after = text.rpartition("</think>")
-        text = after if closed else text
-        if "<think>" in text and not closed:
-            return None
         text = _CALCULATOR.sub("", text) if "<<" in text else text
     return _first_answer(text)
 

@@ -1,23 +1,25 @@
 """Find the tool calls in what a model wrote: ``parse_calls``.
 
 The policy is one for all formats. JSON is strict and read from its tag on, so that a tag inside
-a string is harmless; nothing is repaired. Thoughts are ignored, also those that the prompt
-opened. Good calls of a message are kept and bad ones reported. Types are not coerced, except in
-the two formats that have none. No text whatever raises, and time is linear in its length.
+a string is harmless; nothing is repaired. Thoughts (``mint_envs.thinking``) are ignored. Good calls
+of a message are kept and bad ones reported. Types are not coerced, except in the two formats that
+have none. No text whatever raises, and time is linear in its length.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 from ...errors import SettingError, did_you_mean
+from ...thinking import blanked
 from ..toolkits.schemas import ToolTable
 from . import json_calls as formats_json
 from . import python_calls as formats_python
 from . import text_calls as formats_text
-from .scan import Attempt, Forget
+from .scan import Attempt
 from .strict import Fault, too_large
 
 #: The format by name, and what finds the attempts in a text.
@@ -107,19 +109,13 @@ def parse_calls(
     if not isinstance(text, str):
         raise SettingError(f"text must be a string, not {type(text).__name__}")
     table = ToolTable.of(tools)
-    found: list[Attempt] = []
-    count = 0
-    for item in FORMATS[format](text):
-        if isinstance(item, Forget):
-            found.clear()
-            count = 0
-            continue
-        count += 1
-        if count <= MAX_CALLS:
-            found.append(item)
-    if count > MAX_CALLS:
-        return [_too_many(found[0].start, len(text), count)]
-    return [_checked(item, text, table) for item in found]
+    said = blanked(text)
+    items = FORMATS[format](said)
+    found = list(islice(items, MAX_CALLS))
+    more = sum(1 for _ in items)
+    if more:
+        return [_too_many(found[0].start, len(text), MAX_CALLS + more)]
+    return [_checked(item, said, table) for item in found]
 
 
 def format_of(template: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core import ChatStyle, Message
+from ...thinking import spoken
 from .calls import format_of
 from .strict import read_whole
 from .writers import Step, as_json, write_calls
@@ -18,15 +19,19 @@ class Framing:
 
     ``lists_tools``: the chat template itself lists the tools and says how to call them.
     ``tool_role``: results are messages of the role ``tool``, else one message of the user's.
+    ``native``: a library lists the tools and calls them; the prompt says nothing of it.
     """
 
     format: str = "hermes"
     lists_tools: bool = False
     tool_role: bool = False
+    native: bool = False
 
     @classmethod
     def of(cls, format: str, style: ChatStyle) -> Framing:
         """Return the framing; ``format="auto"`` takes what the template speaks."""
+        if style.calls_tools:
+            return cls(lists_tools=True, tool_role=True, native=True)
         spoken = format_of(style.template)
         found = spoken if format == "auto" else format
         return cls(found, style.lists_tools and found == spoken, style.tool_role)
@@ -65,4 +70,4 @@ class Framing:
             found = read_whole(text)
             inner = found.value.get("content") if isinstance(found.value, dict) else None
             text = inner if isinstance(inner, str) else text
-        return text.rpartition("</think>")[2]
+        return spoken(text)

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .scan import (
-    UNTHINK,
     Attempt,
-    Forget,
     Reader,
     bare,
     closed,
@@ -19,7 +17,7 @@ from .scan import (
 )
 from .strict import read_json, read_whole, skip_space
 
-Found = Iterator[Attempt | Forget]
+Found = Iterator[Attempt]
 
 _CHATML_ENDS = ("<|im_end|>", "<|im_start|>", "<|endoftext|>", "<tool_response>")
 
@@ -90,8 +88,7 @@ def _after_python_tag(text: str, at: int) -> tuple[int, bool]:
     """Return where the call begins: after the tag, which may follow prose, else at ``at``."""
     if text.startswith("{", at):
         return at, False
-    until = text.find(UNTHINK, at)
-    tag = text.find(_PYTHON_TAG, at, len(text) if until < 0 else until)
+    tag = text.find(_PYTHON_TAG, at)
     return (at, False) if tag < 0 else (skip_space(text, tag + len(_PYTHON_TAG)), True)
 
 
@@ -121,7 +118,7 @@ _MISTRAL_CUT = re.compile(r"\s*[^\s\[\]{}]{0,256}\s*(?:\[[A-Z_]{0,8}\]?[^\[\]{}]
 
 def mistral(text: str) -> Found:
     """``[TOOL_CALLS] [{...}, ...]``, or from v11 on ``[TOOL_CALLS]name[ARGS]{...}``."""
-    found: list[Attempt | Forget] = []
+    found: list[Attempt] = []
     for item in walk(text, {"[TOOL_CALLS]": _mistral_call}, ("</s>", "[TOOL_RESULTS]")):
         found.extend(_elements(text, item) if isinstance(item, Attempt) else [item])
     return iter(found)

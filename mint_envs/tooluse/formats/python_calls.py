@@ -6,7 +6,7 @@ import re
 
 from .json_calls import Found
 from .literals import LiteralFault, LiteralReader
-from .scan import Attempt, Forget, bare, walk
+from .scan import Attempt, bare, walk
 from .strict import too_large
 
 # What opens a list of calls, or a call. A tag of Llama 4 may stand before it.
@@ -53,7 +53,7 @@ def _single_call(text: str, reader: LiteralReader, at: int) -> tuple[list[Attemp
     except LiteralFault as stopped:
         return [_fault(text, at, stopped)], stopped.at
     rest = reader.space(attempt.end)
-    alone = rest >= len(text) or text.startswith((*_ENDS, "</think>"), rest)
+    alone = rest >= len(text) or text.startswith(_ENDS, rest)
     return ([attempt] if alone else []), attempt.end
 
 
@@ -80,7 +80,7 @@ _GEMMA_ENDS = ("<end_of_turn>", "<start_of_turn>", "```tool_output")
 
 def gemma_tool_code(text: str) -> Found:
     """Python calls, one a line or in a list, in a fence named ``tool_code``."""
-    found: list[Attempt | Forget] = []
+    found: list[Attempt] = []
     for item in walk(text, {_FENCE: _fence}, _GEMMA_ENDS):
         inner = item.arguments if isinstance(item, Attempt) else None
         found.extend(inner if isinstance(inner, list) else [item])

@@ -25,31 +25,19 @@ class Attempt(NamedTuple):
     untyped: bool = False  # arguments are text that the schema must give a type
 
 
-class Forget(NamedTuple):
-    """What came before were thoughts, which the prompt had opened."""
-
-
 Reader = Callable[[str, int, int], Attempt | None]
 """(text, start of the marker, end of the marker) -> attempt, or None where it is but prose."""
 
-THINK, UNTHINK = "<think>", "</think>"
 
-
-def walk(
-    text: str, readers: dict[str, Reader], ends: tuple[str, ...]
-) -> Iterator[Attempt | Forget]:
+def walk(text: str, readers: dict[str, Reader], ends: tuple[str, ...]) -> Iterator[Attempt]:
     """Yield the attempts that begin at a marker; stop where the turn ends."""
-    find = _finder((*readers, *ends, THINK, UNTHINK))
+    find = _finder((*readers, *ends))
     at = 0
     while match := find.search(text, at):
         marker, at = match.group(), match.end()
         if marker in ends:
             return
-        if marker == THINK:
-            at = after(text, UNTHINK, at)
-        elif marker == UNTHINK:
-            yield Forget()
-        elif attempt := readers[marker](text, match.start(), at):
+        if attempt := readers[marker](text, match.start(), at):
             at = max(at, attempt.end)
             yield attempt
 
@@ -59,27 +47,9 @@ def _finder(marks: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, marks)))
 
 
-def bare(
-    text: str, read: Callable[[str, int], tuple[list[Attempt], int]]
-) -> Iterator[Attempt | Forget]:
+def bare(text: str, read: Callable[[str, int], tuple[list[Attempt], int]]) -> Iterator[Attempt]:
     """Yield the attempts of a format without markers: a call stands at the beginning."""
-    at = skip_space(text, 0)
-    while True:
-        while text.startswith(THINK, at):
-            at = skip_space(text, after(text, UNTHINK, at))
-        found, end = read(text, at)
-        yield from found
-        close = text.find(UNTHINK, max(at, end))
-        if close < 0:
-            return
-        yield Forget()
-        at = skip_space(text, close + len(UNTHINK))
-
-
-def after(text: str, mark: str, at: int) -> int:
-    """Return the place after the next ``mark``, or the end of the text."""
-    place = text.find(mark, at)
-    return len(text) if place < 0 else place + len(mark)
+    yield from read(text, skip_space(text, 0))[0]
 
 
 def starts(text: str, at: int, marks: tuple[str, ...]) -> bool:

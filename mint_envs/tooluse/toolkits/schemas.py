@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -99,6 +99,20 @@ class ToolTable:
             key: text if key not in known else _coerced(text, validator.evolve(schema=known[key]))
             for key, text in texts.items()
         }
+
+
+def plain_tools(tools: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """Return tools as ``{"name", "description", "parameters"}``; of one name, the first.
+
+    Raises:
+        SettingError: a tool without a name, or a broken schema.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for tool in tools:
+        name, schema = _name_and_schema(tool)
+        told = str(tool.get("function", tool).get("description", ""))
+        found.setdefault(name, {"name": name, "description": told, "parameters": schema})
+    return tuple(found.values())
 
 
 @lru_cache(maxsize=64)

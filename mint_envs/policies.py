@@ -1,0 +1,253 @@
+"""Who answers: the ``Policy`` port, a double for tests, and a model behind an address.
+
+    policy = policy_of("openai:Qwen/Qwen3-8B", base_url="http://localhost:8000/v1")
+    ((one, two),) = policy.sample(["What is 2 + 3?"], n=2, max_tokens=256, temperature=1.0, seed=0)
+
+``policy_of`` finds a policy by name in the entry-point group ``mint_envs.policies``, where any
+package may add its own. ``openai`` is here; ``local`` and ``run`` come with the trainer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Protocol, runtime_checkable
+
+from .core import Prompt
+from .errors import SettingError, did_you_mean, require
+
+log = logging.getLogger("mint_envs.policies")
+
+GROUP = "mint_envs.policies"
+_OPENAI = EntryPoint("openai", "mint_envs.policies:OpenAIPolicy", GROUP)
+
+#: For each prompt, ``n`` responses; None is one that could not be had: unmeasured, and not "".
+Texts = list[list[str | None]]
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Whoever answers prompts: a model on this machine or behind an address, a test double."""
+
+    def sample(
+        self, prompts: Sequence[Prompt], n: int, max_tokens: int, temperature: float, seed: int
+    ) -> Texts:
+        """Return ``n`` responses to each prompt, in order.
+
+        Args:
+            prompts: each a text, or chat messages.
+            n: responses to one prompt, 1 or more.
+            max_tokens: longest response, in tokens; one that is cut there is returned as it is.
+            temperature: 0 is greedy.
+            seed: the same prompts and seed give the same responses, where a policy can do that.
+
+        Returns:
+            The texts without their stop token, else as they were written: thoughts included. A
+            response that could not be had (no connection, a prompt that is too long) is None.
+
+        Raises:
+            SettingError: ``n``, ``max_tokens`` or ``temperature`` out of range.
+        """
+        ...
+
+
+def check_request(n: int, max_tokens: int, temperature: float) -> None:
+    """Raise SettingError if ``Policy.sample`` cannot be asked for this."""
+    require(n >= 1, f"n={n} must be 1 or more")
+    require(max_tokens >= 1, f"max_tokens={max_tokens} must be 1 or more")
+    require(0 <= temperature <= 100, f"temperature={temperature} must be from 0 to 100")
+
+
+class ScriptedPolicy:
+    """A policy whose responses are a function of the prompt, for tests.
+
+    Args:
+        rule: takes a prompt, and the number of the response to it from 0 up; returns the text,
+            or None for one that cannot be had.
+
+    ``asked`` holds the prompts of all calls, in order.
+    """
+
+    def __init__(self, rule: Callable[[Prompt, int], str | None]) -> None:
+        self._rule = rule
+        self.asked: list[Prompt] = []
+
+    def sample(
+        self, prompts: Sequence[Prompt], n: int, max_tokens: int, temperature: float, seed: int
+    ) -> Texts:
+        check_request(n, max_tokens, temperature)
+        self.asked += prompts
+        return [[self._rule(prompt, number) for number in range(n)] for prompt in prompts]
+
+
+# -- by name --------------------------------------------------------------------------------------
+
+
+def policy_of(spec: str, *arguments: Any, **settings: Any) -> Policy:
+    """Return the policy that is named ``spec``: ``"openai:MODEL"``, ``"local"``, ``"run:FOLDER"``.
+
+    What follows the colon is the first argument of what the name stands for.
+
+    Raises:
+        SettingError: the name is unknown, a setting is, or what is named cannot be used.
+    """
+    name, colon, first = spec.partition(":")
+    factory = _factory(name)
+    given = (first, *arguments) if colon else arguments
+    try:
+        inspect.signature(factory).bind(*given, **settings)
+    except TypeError as error:
+        raise SettingError(f"policy {spec!r}: {error}") from error
+    made = factory(*given, **settings)
+    require(isinstance(made, Policy), f"policy {spec!r} is {made!r}, which has no sample()")
+    return made  # type: ignore[no-any-return]
+
+
+def policy_names() -> list[str]:
+    """Return the names that ``policy_of`` knows, sorted."""
+    return sorted(_found())
+
+
+def _found() -> dict[str, EntryPoint]:
+    """Ours is found without being installed, and is no other's to replace."""
+    return {**{point.name: point for point in entry_points(group=GROUP)}, _OPENAI.name: _OPENAI}
+
+
+def _factory(name: str) -> Any:
+    found = _found()
+    require(name in found, f"there is no policy {name!r}. {did_you_mean(name, found)}")
+    point = found[name]
+    try:
+        return point.load()
+    except Exception as error:  # another package's module: whatever it raises
+        where = f"{point.value} of {point.dist.name}" if point.dist else point.value
+        raise SettingError(
+            f"policy {name!r} ({where}) cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+
+
+# -- a model behind an address --------------------------------------------------------------------
+
+_HINTS = {
+    400: "the model or an option may not suit it",
+    401: "give its key: key=...",
+    403: "this key may not use this model",
+    404: "check base_url (it ends in /v1, as a rule) and model",
+    422: "the model or an option may not suit it",
+}
+#: Fields of a request that ``sample`` sets, or that would give another number of responses.
+_RESERVED = ("model", "messages", "n", "stream", "temperature", "seed")
+
+
+class OpenAIPolicy:
+    """A model at any OpenAI-compatible address. It needs ``pip install 'mint-envs[judge]'``.
+
+    A prompt that is a text is sent as one message of the user's. Thoughts that a server keeps
+    apart are put back, between ``<think>`` and ``</think>``. Each response is a request of its
+    own, with a seed of its own.
+
+    Args:
+        model: its name there.
+        base_url: the address, up to and without ``/chat/completions``.
+        key: the key, or None where none is needed. It is sent, and shown nowhere.
+        options: more fields of a request; one that is None is left out
+            (``{"max_tokens": None, "max_completion_tokens": 512}``).
+        concurrency: most requests at one time.
+        retries: how often a request is made again.
+        timeout_s: seconds for one request.
+        backoff_s: seconds of the first pause; each next one is twice as long.
+
+    Raises:
+        SettingError: a value out of range, or a package that is missing. No message shows a key.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        key: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        *,
+        concurrency: int = 8,
+        retries: int = 5,
+        timeout_s: float = 600.0,
+        backoff_s: float = 0.5,
+    ) -> None:
+        require(bool(model.strip()), "model is the name of the model at the address; it is empty")
+        require(base_url.startswith(("http://", "https://")), f"base_url={base_url!r}: http://...")
+        require(concurrency >= 1, f"concurrency={concurrency} must be 1 or more")
+        require(0 <= retries <= 100, f"retries={retries} must be from 0 to 100")
+        require(timeout_s > 0, f"timeout_s={timeout_s} must be above 0, seconds")
+        for name in options or {}:
+            require(name not in _RESERVED, f"options may not set {name!r}: sample() does")
+        self.model, self.base_url = model, base_url.rstrip("/").removesuffix("/chat/completions")
+        self._key = (key or "").strip()
+        self._options = dict(options or {})
+        self._limits: dict[str, Any] = {
+            "concurrency": concurrency, "retries": retries,
+            "timeout_s": timeout_s, "backoff_s": backoff_s,
+        }  # fmt: skip
+        self._service()
+
+    def __repr__(self) -> str:
+        return f"OpenAIPolicy({self.model!r}, base_url={self.base_url!r})"
+
+    def sample(
+        self, prompts: Sequence[Prompt], n: int, max_tokens: int, temperature: float, seed: int
+    ) -> Texts:
+        check_request(n, max_tokens, temperature)
+        asked = [
+            self._fields(prompt, max_tokens, temperature, seed + i * n + k)
+            for i, prompt in enumerate(prompts)
+            for k in range(n)
+        ]
+        with ThreadPoolExecutor(1) as thread:  # the caller's own may have a loop that runs
+            texts = thread.submit(asyncio.run, self._all(asked)).result()
+        return [texts[i * n : (i + 1) * n] for i in range(len(prompts))]
+
+    def _fields(
+        self, prompt: Prompt, max_tokens: int, temperature: float, seed: int
+    ) -> dict[str, Any]:
+        fields = {"max_tokens": max_tokens, **self._options}
+        fields |= {"model": self.model, "messages": _messages(prompt)}
+        fields |= {"temperature": temperature, "seed": seed % 2**31}
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def _service(self) -> Any:
+        """Return what asks; made anew for each call, since it belongs to one event loop."""
+        try:
+            from .completions import ChatService
+        except ImportError as error:
+            raise SettingError(
+                f"policy 'openai' needs {error.name}: pip install 'mint-envs[judge]'"
+            ) from error
+        return ChatService(self.base_url, self._read_key, "key", _HINTS, **self._limits)
+
+    def _read_key(self) -> str:
+        return self._key
+
+    async def _all(self, asked: Sequence[Mapping[str, Any]]) -> list[str | None]:
+        service = self._service()
+        async with service.client() as client:
+            answers = [service.ask(client, fields, _whole) for fields in asked]
+            found = await asyncio.gather(*answers, return_exceptions=True)
+        for fault in {str(one) for one in found if isinstance(one, Exception)}:
+            log.warning("%s at %s: %s; such responses are None", self.model, self.base_url, fault)
+        return [one if isinstance(one, str) else None for one in found]
+
+
+def _messages(prompt: Prompt) -> list[dict[str, str]]:
+    if isinstance(prompt, str):
+        return [{"role": "user", "content": str(prompt)}]
+    return [{"role": message["role"], "content": message["content"]} for message in prompt]
+
+
+def _whole(found: Any) -> str:
+    """Return a completion as the model wrote it; one that was cut in its thoughts has no end."""
+    if not found.thought:
+        return str(found.text)
+    return f"<think>{found.thought}" + (f"</think>{found.text}" if found.text else "")

@@ -1,0 +1,145 @@
+"""What a response says aloud: ``spoken``, which leaves its thoughts out.
+
+A thought is what stands between two marks that real models write, listed below. Graders call
+``spoken`` first, and see nothing else; responses themselves are kept as they are.
+
+What is quoted is no mark: a tag within a string or a code span of one line, or within a fenced
+block, is part of what is said (a program that prints ``<think>``). A block ends at the first mark
+of its own kind that is not in a string or a code span.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+#: Names of tags, ``<think>`` to ``</think>``, in any letter case and with any attributes.
+TAGS = (
+    "think",  # DeepSeek, Qwen, GLM, Hunyuan, MiniMax, Nemotron and most others
+    "thinking",
+    "thought",  # EXAONE Deep
+    "reasoning",  # prompts that ask for <reasoning> and <answer>
+    "seed:think",  # Seed-OSS
+    "longcat_think",  # LongCat
+)
+
+#: Marks that are tokens of their own, written in one way only.
+TOKENS = {
+    "[THINK]": "[/THINK]",  # Magistral
+    "◁think▷": "◁/think▷",  # Kimi-VL
+    "<|begin_of_thought|>": "<|end_of_thought|>",  # OpenThinker
+    "<|START_THINKING|>": "<|END_THINKING|>",  # Command A Reasoning
+    "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus
+}
+
+#: gpt-oss: a channel, whose end is that of any message, so that alone it ends no thought.
+_CHANNEL = "<|channel|>analysis<|message|>"
+_CHANNEL_END = (
+    r"<\|end\|>(?:<\|start\|>assistant)?(?:<\|channel\|>final<\|message\|>)?|<\|return\|>"
+)
+
+_NAMES = "|".join(map(re.escape, TAGS))
+_QUOTED = (
+    r"""\\[\\"'`]"""  # what is escaped opens nothing
+    r'''|"(?:\\.|[^"\\\n])*"'''
+    r"""|(?<!\w)'(?:\\.|[^'\\\n])*'(?!\w)"""  # and not the apostrophes of "it's"
+    r"""|(?<!`)`(?!`)[^`\n]*`(?!`)"""
+)
+_FENCE = r"(?<![`~])(?:`{3,}+|~{3,}+)[ \t]*+[\w+#.-]*+[ \t\r]*+$"
+_OPENING = "|".join(
+    [rf"<(?i:{_NAMES})(?:[ \t][^<>\n]*+)?(?<!/)>", *map(re.escape, (*TOKENS, _CHANNEL))]
+)
+_CLOSING = "|".join([rf"</(?i:{_NAMES})[ \t]*+>", *map(re.escape, TOKENS.values())])
+_SPEECH = re.compile(
+    f"(?P<quoted>{_QUOTED})|(?P<fence>{_FENCE})|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})",
+    re.MULTILINE,
+)
+_FIRST = "<[◁"  # what marks begin with: most texts are done with at a glance
+_MARK = re.compile(f"{_OPENING}|{_CLOSING}")
+_NEXT_FENCE = re.compile(_FENCE, re.MULTILINE)
+
+#: Taking thoughts out may join what was about them to new marks. No honest text does it twice.
+_PASSES = 4
+
+
+def spoken(text: str) -> str:
+    """Return what ``text`` says aloud, without white space at both ends.
+
+    Closed blocks of thought go. Where a block is closed that was not opened, the chat template
+    opened it: all up to that mark goes. A block that is open at the end, in a response that was
+    cut, goes too; what was said before it stays. Never raises, in time linear in the length;
+    ``spoken(spoken(text)) == spoken(text)``.
+    """
+    return aloud(text).strip()
+
+
+def aloud(text: str) -> str:
+    """Return ``spoken(text)`` with its white space: the indentation of a program is part of it."""
+    for _ in range(_PASSES):
+        silent = thoughts(text)
+        if not silent:
+            return text
+        text = _without(text, silent, "")
+    return ""
+
+
+def blanked(text: str) -> str:
+    """Return ``text`` with thoughts as spaces, so that every other character keeps its place."""
+    return _without(text, thoughts(text), " ")
+
+
+def thoughts(text: str) -> list[tuple[int, int]]:
+    """Return (start, end) of every thought in ``text``, marks included, in order."""
+    found: list[tuple[int, int]] = []
+    at = 0 if any(sign in text for sign in _FIRST) and _MARK.search(text) else len(text)
+    while match := _SPEECH.search(text, at):
+        at, kind = match.end(), match.lastgroup
+        if kind == "fence":
+            at = _end_of_fence(text, match)
+        elif kind == "opening":
+            at = _end_of_thought(text, match)
+            found.append((match.start(), at))
+        elif kind == "closing":
+            found = [(0, at)]
+    return found
+
+
+def _end_of_fence(text: str, opening: re.Match[str]) -> int:
+    """Return where a fenced block ends; where its fence does, if another begins or none follows."""
+    after = _NEXT_FENCE.search(text, opening.end())
+    if after is None or set(after.group().strip()) != {opening.group()[0]}:
+        return opening.end()
+    return after.end()
+
+
+def _end_of_thought(text: str, opening: re.Match[str]) -> int:
+    """Return where the block ends that ``opening`` begins: the end of the text if it is open."""
+    for match in _ends(opening.group()).finditer(text, opening.end()):
+        if match.lastgroup == "end":
+            return match.end()
+    return len(text)
+
+
+def _ends(opening: str) -> re.Pattern[str]:
+    return _ends_of(opening if opening in (*TOKENS, _CHANNEL) else _name(opening))
+
+
+def _name(tag: str) -> str:
+    return tag.strip("<>").partition(" ")[0].partition("\t")[0].lower()
+
+
+@cache
+def _ends_of(kind: str) -> re.Pattern[str]:
+    if kind == _CHANNEL:
+        end = _CHANNEL_END
+    else:
+        end = re.escape(TOKENS[kind]) if kind in TOKENS else rf"</(?i:{kind})[ \t]*+>"
+    return re.compile(f"{_QUOTED}|(?P<end>{end})")
+
+
+def _without(text: str, spans: list[tuple[int, int]], filling: str) -> str:
+    kept, at = [], 0
+    for start, end in spans:
+        kept += [text[at:start], filling * (end - start)]
+        at = end
+    return "".join([*kept, text[at:]])
