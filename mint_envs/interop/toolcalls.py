@@ -37,9 +37,9 @@ class Tools:
     functions: Mapping[str, Callable[..., str]]
     task: Task[Any]
 
-    def start(self, seed: int) -> TextEpisode:
-        """Begin an episode on problem ``seed``."""
-        return TextEpisode(self.task, seed)
+    def start(self, index: int) -> TextEpisode:
+        """Begin an episode on the problem of an index."""
+        return TextEpisode(self.task, self.task.problem(index))
 
     def prompt(self, episode: TextEpisode) -> str:
         """Return the request. Tools are described by the library, not by the prompt."""
