@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mint_envs.code import grade
 from mint_envs.code.plan import make_plan
 from mint_envs.errors import SettingError
 
@@ -116,3 +117,29 @@ def test_most_of_human_eval_needs_no_split_check() -> None:
     kinds = [make_plan({"code": r["test"], "entry_point": r["entry_point"]}).kind for r in rows]
     assert kinds.count("values") >= 150
     assert len(kinds) == 164
+
+
+PLAIN_CLASS = """
+class TestAdd:
+    def setup_method(self{method}):
+        self.one = 1
+
+    def test_small(self):
+        assert add(self.one, 1) == 2
+
+    def test_large(self):
+        assert add(200, 300) == 500
+"""
+
+
+@pytest.mark.parametrize("method", ["", ", method"])
+def test_a_class_that_pytest_collects(method: str) -> None:
+    tests = {"code": PLAIN_CLASS.format(method=method)}
+    assert len(make_plan(tests).tests) == 2
+    assert grade("def add(a, b):\n    return a + b", tests).score == 1
+    assert grade("def add(a, b):\n    return 2", tests, partial_credit=True).score == 0.5
+
+
+def test_an_import_of_pytest_that_nothing_needs_fails_no_program() -> None:
+    code = "import pytest\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+    assert grade("def add(a, b):\n    return a + b", {"code": code}).score == 1

@@ -61,9 +61,16 @@ def _step(nodes: list[ast.stmt], names: TestCode) -> ValueTest:
 
 def _module(code: str) -> ast.Module:
     try:
-        return ast.parse(code)
+        return _without_idle_pytest(ast.parse(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise SettingError(f"tests: the test code does not compile: {error}") from None
+
+
+def _without_idle_pytest(tree: ast.Module) -> ast.Module:
+    """Leave out ``import pytest`` where nothing needs it: the sandbox has none."""
+    if not any(isinstance(n, ast.Name) and n.id == "pytest" for n in ast.walk(tree)):
+        tree.body = [node for node in tree.body if ast.unparse(node) != "import pytest"]
+    return tree
 
 
 def _before(prompt: str, entry: str) -> str:
@@ -229,12 +236,12 @@ def stub_name(entry: str) -> str:
 
 
 def _test_calls(node: ast.stmt, names: TestCode) -> list[ValueTest]:
-    """Return what runs the tests of a pytest function or a unittest class, one by one."""
+    """Return what runs the tests of a function or a class, one by one."""
     if isinstance(node, ast.FunctionDef):
         parts = [(f"{node.name}()", names.of([node]))] if _is_test(node) else []
     elif isinstance(node, ast.ClassDef):
         parts = [
-            (f"{node.name}({name!r}).debug()", names.of([method_only(node, name)], node))
+            (_call_of_method(node, name), names.of([method_only(node, name)], node))
             for name in _test_methods(node)
         ]
     else:
@@ -247,7 +254,27 @@ def _is_test(node: ast.FunctionDef) -> bool:
 
 
 def _test_methods(node: ast.ClassDef) -> list[str]:
-    if not any("TestCase" in ast.unparse(base) for base in node.bases):
-        return []
-    methods = [part.name for part in node.body if isinstance(part, ast.FunctionDef)]
-    return [name for name in methods if name.startswith("test")]
+    return [name for name in _methods(node) if name.startswith("test")] if _tests(node) else []
+
+
+def _tests(node: ast.ClassDef) -> bool:
+    """A unittest class, or a class that pytest would collect."""
+    return _is_unittest(node) or (node.name.startswith("Test") and "__init__" not in _methods(node))
+
+
+def _is_unittest(node: ast.ClassDef) -> bool:
+    return any("TestCase" in ast.unparse(base) for base in node.bases)
+
+
+def _methods(node: ast.ClassDef) -> dict[str, ast.FunctionDef]:
+    return {part.name: part for part in node.body if isinstance(part, ast.FunctionDef)}
+
+
+def _call_of_method(node: ast.ClassDef, name: str) -> str:
+    if _is_unittest(node):
+        return f"{node.name}({name!r}).debug()"
+    before = _methods(node).get("setup_method")
+    if before is None:
+        return f"{node.name}().{name}()"
+    told = f"case.{name}" if len(before.args.args) > 1 else ""
+    return f"case = {node.name}()\ncase.setup_method({told})\ncase.{name}()"
