@@ -32,6 +32,7 @@ import runpy
 import statistics
 import sys
 import tempfile
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -357,7 +358,8 @@ def _command(package: str, *words: str) -> list[Call]:
 
 def _run_main(package: str) -> None:
     """Run ``python -m package``; that it ends with an exit status is as it should be."""
-    with contextlib.suppress(SystemExit):
+    with contextlib.suppress(SystemExit), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # it may have been imported before
         runpy.run_module(package, run_name="__main__", alter_sys=False)
 
 

@@ -384,3 +384,32 @@ def test_pieces() -> None:
 
 mint_envs.register("tests/Count-v0", Count)
 mint_envs.register("tests/Chance-v0", Chance)
+
+
+def test_a_worker_is_ended_once_whoever_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own thread and ``close`` come at a time; closed twice, a pipe is somebody else's."""
+    pool = Processes(1)
+    try:
+        pool.submit(_pid, None, None).result()
+        (worker,) = pool._workers.values()
+        closed: list[int] = []
+        close = worker._lifeline.close
+
+        def slow_close() -> None:
+            closed.append(worker._lifeline.fileno())
+            time.sleep(0.05)
+            close()
+
+        monkeypatch.setattr(worker._lifeline, "close", slow_close)
+        threads = [threading.Thread(target=worker.stop) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(closed) == 1
+    finally:
+        pool.close()
+
+
+def _pid(task: None, item: None) -> int:
+    return os.getpid()

@@ -206,7 +206,8 @@ class _Worker:
         theirs.close()
         watched.close()
         self.pid = self._process.pid or 0
-        self.ready = False
+        self.ready = self._stopped = False
+        self._stopping = threading.Lock()
 
     def come_up(self) -> None:
         """Wait until it is ready for work; raises as ``ask`` does."""
@@ -242,11 +243,18 @@ class _Worker:
             raise _Gone(_said(error)) from None
 
     def stop(self) -> None:
-        self._lifeline.close()
-        if self._process.is_alive():
-            kill_group(self.pid)
-        self._process.join(5)
-        with contextlib.suppress(OSError):
+        """End it, once: its own thread and ``close`` may both come here.
+
+        A connection that two threads close at a time closes somebody else's descriptor.
+        """
+        with self._stopping:
+            if self._stopped:
+                return
+            self._stopped = True
+            self._lifeline.close()
+            if self._process.is_alive():
+                kill_group(self.pid)
+            self._process.join(5)
             self._pipe.close()
 
 

@@ -21,6 +21,8 @@ KILLED = "the program was killed from outside, by a lack of memory perhaps"
 #: After how many losses a job is suspected, and after how many it is found guilty.
 _SUSPECTED, _GUILTY = 3, 5
 _SUSPECTED_IF_SLOW, _GUILTY_IF_SLOW = 2, 3
+#: After how many losses of sound programs nothing can be said: one may be chance.
+_HOPELESS = 5
 _LONGEST_PROBE_S = 2.0
 #: Sound programs; in other languages, ones that take as long as their tools take to start.
 _SOUND = {
@@ -46,7 +48,7 @@ def settle(attempt: Run, probe: Run, job: Job) -> Outcome:
         job: to be run.
     """
     late = time.monotonic() + 2 * job.limits.blocked_s
-    losses = 0
+    losses = lost_probes = 0
     while True:
         begun = time.monotonic()
         outcome = attempt(job)
@@ -57,8 +59,10 @@ def settle(attempt: Run, probe: Run, job: Job) -> Outcome:
         if losses < (_SUSPECTED_IF_SLOW if slow else _SUSPECTED):
             continue
         if not _survives(probe, job.language, took):
-            return Outcome(failure=f"the sandbox failed again and again: {outcome.failure}")
-        if losses >= (_GUILTY_IF_SLOW if slow else _GUILTY):
+            lost_probes += 1
+            if slow or lost_probes >= _HOPELESS:
+                return Outcome(failure=f"the sandbox failed again and again: {outcome.failure}")
+        elif losses - lost_probes >= (_GUILTY_IF_SLOW if slow else _GUILTY):
             return _at_fault(outcome.failure)
 
 
