@@ -22,7 +22,7 @@ KILLED = "the program was killed from outside, by a lack of memory perhaps"
 _SUSPECTED, _GUILTY = 3, 5
 _SUSPECTED_IF_SLOW, _GUILTY_IF_SLOW = 2, 3
 #: After how many losses of sound programs nothing can be said: one may be chance.
-_HOPELESS = 5
+_HOPELESS = 4
 _LONGEST_PROBE_S = 2.0
 #: Sound programs; in other languages, ones that take as long as their tools take to start.
 _SOUND = {
