@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from mint_envs.bench.bench import bench
 from mint_envs.bench.run import Options
-from mint_envs.bench.target.client import Worker, WorkerDied
+from mint_envs.bench.target.client import TargetWorker, WorkerDied
 from mint_envs.bench.target.functions import adapt
 from mint_envs.bench.target.targets import Target, load
 from mint_envs.cli import main
@@ -195,7 +195,7 @@ def test_an_adapter_whose_prompt_is_chat_messages(tmp_path: Path) -> None:
         "    def compute_reward(self, response, sample):\n"
         "        return float(response.strip() == str(sample['answer']))\n"
     )
-    with Worker(Target(f"{tmp_path}/chatting.py:Sums")) as worker:
+    with TargetWorker(Target(f"{tmp_path}/chatting.py:Sums")) as worker:
         items, about = worker.about()
         (verdict,) = worker.score([(3, ("5",))])
     assert (about["same_again"], verdict.score) == (True, 1.0)
@@ -222,7 +222,7 @@ def test_saved_responses_are_judged_by_the_problem_that_they_name(tmp_path: Path
     ]
     wanted = places(saved)
     assert [str(ref) for ref in wanted] == ["index=30", "seed=30"]
-    with Worker(Target("mint/Math-v0", {"dataset": data}), 2, wanted) as worker:
+    with TargetWorker(Target("mint/Math-v0", {"dataset": data}), 2, wanted) as worker:
         items, _ = worker.about()
     matcher = Matcher(items, ())
     for one, ref in ((saved[0], wanted[1]), (saved[1], wanted[0])):
@@ -277,7 +277,7 @@ def test_modules_that_cannot_be_loaded(
 ) -> None:
     (tmp_path / "r.py").write_text(text)
     with pytest.raises(error, match=says) as found:
-        Worker(Target(f"{tmp_path}/r.py:f", rows=SUMS)).__enter__()
+        TargetWorker(Target(f"{tmp_path}/r.py:f", rows=SUMS)).__enter__()
     assert "\n" not in str(found.value)
 
 
@@ -304,7 +304,7 @@ def test_a_class_is_made_and_called_as_its_parameters_say() -> None:
 
 def test_a_column_that_one_row_lacks() -> None:
     rows = [{"prompt": "a"}, {"prompt": "b", "difficulty": 0.5}]
-    with Worker(Target(f"{REWARDS}:needs_column", rows=rows)) as worker:
+    with TargetWorker(Target(f"{REWARDS}:needs_column", rows=rows)) as worker:
         one, two = worker.score([(0, ("x",)), (1, ("x",))])
     assert (one.status, two.score) == ("error", 0.5)
     assert "'difficulty'" in one.note

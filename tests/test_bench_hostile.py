@@ -15,7 +15,7 @@ import pytest
 from benching import REWARDS, SUMS, checks, run, told, written
 
 from mint_envs.bench.target import client
-from mint_envs.bench.target.client import Worker, WorkerDied
+from mint_envs.bench.target.client import TargetWorker, WorkerDied
 from mint_envs.bench.target.targets import Target
 from mint_envs.errors import SettingError
 
@@ -49,7 +49,7 @@ def test_unsound_functions(name: str, check: str, says: str, sums: str) -> None:
 )
 def test_a_death_costs_one_response(name: str, status: str) -> None:
     target = Target(f"{REWARDS}:{name}", rows=SUMS)
-    with Worker(target, timeout_s=0.2) as worker:
+    with TargetWorker(target, timeout_s=0.2) as worker:
         found = worker.score([(0, ("19",)), (0, ("2",)), (0, ("1",)), (3, ("89",))])
     assert [verdict.status for verdict in found] == ["ok", status, "ok", "ok"]
     assert [verdict.score for verdict in found] == [1.0, None, 0.0, 1.0]
@@ -60,7 +60,7 @@ def test_a_death_costs_one_response(name: str, status: str) -> None:
 )
 def test_a_death_apart_costs_no_process(name: str, status: str) -> None:
     target = Target(f"{REWARDS}:{name}", rows=SUMS)
-    with Worker(target, timeout_s=0.2) as worker:
+    with TargetWorker(target, timeout_s=0.2) as worker:
         found = list(worker.each([(0, ("2",)), (0, ("19",))], apart=True))
         assert worker.starts == 1
     assert [verdict.status for verdict in found] == [status, "ok"]
@@ -90,7 +90,7 @@ def test_a_function_that_hangs_all_the_time_is_given_up(
 def test_what_a_function_does_to_its_process(name: str, status: str, says: str) -> None:
     """Alone and in copies: a copy has no threads of a pool, and a pipe may have other ends."""
     target, pairs = Target(f"{REWARDS}:{name}", rows=SUMS), [(0, ("19",)), (0, ("20",))]
-    with Worker(target, timeout_s=1.0) as worker:
+    with TargetWorker(target, timeout_s=1.0) as worker:
         found = [*worker.each(pairs), *worker.each(pairs, apart=True), *worker.each(pairs)]
     assert [verdict.status for verdict in found] == [status] * 6, found
     assert all(says in verdict.note for verdict in found)
@@ -99,7 +99,7 @@ def test_what_a_function_does_to_its_process(name: str, status: str, says: str) 
 
 
 def test_an_async_function_that_exits() -> None:
-    with Worker(Target(f"{REWARDS}:keeps_to_its_loop", rows=SUMS), timeout_s=1.0) as worker:
+    with TargetWorker(Target(f"{REWARDS}:keeps_to_its_loop", rows=SUMS), timeout_s=1.0) as worker:
         found = worker.score([(0, (text,)) for text in ("19", "exit", "19")])
     assert [(verdict.status, verdict.score) for verdict in found] == [
         ("ok", 1.0), ("error", None), ("ok", 1.0)
@@ -113,7 +113,7 @@ def test_a_function_that_ends_is_not_called_slow(sums: str) -> None:
 
 def test_memory_is_bounded_without_being_told() -> None:
     """Half of what is free, here less so that the test is short."""
-    with Worker(Target(f"{REWARDS}:allocates", rows=SUMS), timeout_s=60.0) as worker:
+    with TargetWorker(Target(f"{REWARDS}:allocates", rows=SUMS), timeout_s=60.0) as worker:
         assert worker._child is not None
         size = 1 << 30
         soft, _ = resource.prlimit(worker._child.pid, resource.RLIMIT_DATA)
@@ -127,7 +127,7 @@ def test_memory_is_bounded_without_being_told() -> None:
 def test_a_limit_of_memory_leaves_the_sandbox_alone(memory_mb: int) -> None:
     rows = [{"prompt": "Write f.", "tests": [["f()", 1]]}]
     target = Target(f"{REWARDS}:share_of_tests", rows=rows)
-    with Worker(target, timeout_s=20.0, memory_mb=memory_mb) as worker:
+    with TargetWorker(target, timeout_s=20.0, memory_mb=memory_mb) as worker:
         pair = (0, ("def f():\n    return 1",))
         found = [*worker.each([pair]), *worker.each([pair], apart=True)]
     assert [verdict.score for verdict in found] == [1.0, 1.0]
@@ -141,7 +141,7 @@ def test_errors_all_the_time_leave_a_report(sums: str) -> None:
 
 @pytest.mark.parametrize(("name", "status"), [("Ending", "died"), ("Hanging", "hung")])
 def test_an_adapter_that_ends_or_hangs_whatever_it_is_asked(name: str, status: str) -> None:
-    with Worker(Target(f"{REWARDS}:{name}"), timeout_s=0.1) as worker:
+    with TargetWorker(Target(f"{REWARDS}:{name}"), timeout_s=0.1) as worker:
         items, _ = worker.about()
         (verdict,) = worker.score([(0, ("19",))])
     assert len(items) == 32
@@ -157,7 +157,7 @@ def test_an_adapter_that_ends_or_hangs_whatever_it_is_asked(name: str, status: s
     ],
 )
 def test_an_adapter_without_problems(name: str, error: type[Exception], says: str) -> None:
-    with pytest.raises(error, match=says), Worker(Target(f"{REWARDS}:{name}")) as worker:
+    with pytest.raises(error, match=says), TargetWorker(Target(f"{REWARDS}:{name}")) as worker:
         worker.about()
 
 
@@ -169,7 +169,7 @@ def test_no_escape_of_an_error_reaches_the_terminal(sums: str) -> None:
 
 def test_time_lost_by_hanging_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_MOST_LOST_S", 0.5)
-    with Worker(Target(f"{REWARDS}:hangs_on_digits", rows=SUMS), timeout_s=0.1) as worker:
+    with TargetWorker(Target(f"{REWARDS}:hangs_on_digits", rows=SUMS), timeout_s=0.1) as worker:
         with pytest.raises(WorkerDied, match="hung"):
             worker.score([(0, ("2",))] * 9)
         assert worker.lost <= 2

@@ -18,7 +18,7 @@ import toys
 from mint_envs import Reward, TokenEnv
 from mint_envs.errors import ContractError, SettingError
 from mint_envs.responses.solvers import solve
-from mint_envs.responses.texts import nonsense, search
+from mint_envs.responses.texts import nonsense, smallest_faults
 from mint_envs.testing import HARMLESS, check_env, check_task
 
 GOOD = [toys.Adder, toys.GoodRows, toys.GuessNumber, toys.GuessNumberChat]
@@ -191,7 +191,7 @@ def test_the_search_shrinks_each_kind_of_fault() -> None:
     def faults_of(number: int) -> set[str]:
         return {name for name, least in {"big": 100, "huge": 1000}.items() if number >= least}
 
-    assert search(st.integers(0, 10_000), faults_of, 200) == [100, 1000]
+    assert smallest_faults(st.integers(0, 10_000), faults_of, 200) == [100, 1000]
 
 
 def test_solve_finds_a_question_that_is_not_its_answers() -> None:

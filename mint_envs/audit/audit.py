@@ -69,7 +69,7 @@ def audit(
         SandboxUnavailable: (code) no sandbox works here.
     """
     options = options or AuditOptions()
-    rows, texts, checks = _work(dataset, options)
+    rows, texts, checks = _rows_to_audit(dataset, options)
     tell = progress or (lambda *_: None)
     with Appended(Path(options.out)) if options.out else nullcontext() as file:
         done = _done(options.out, len(rows))
@@ -80,17 +80,17 @@ def audit(
                     file.write([done[number].to_json()])
             tell("problems", number, len(rows))
     found = [done[number] for number in sorted(done)]
-    _repeats(found, texts, dataset, options)
+    _note_duplicates(found, texts, dataset, options)
     return found
 
 
-def _work(
+def _rows_to_audit(
     dataset: str, options: AuditOptions
 ) -> tuple[list[Row], list[str], Callable[[int], Audited]]:
     """Return the rows, their questions, and what audits the row of a number (from 1)."""
     source, default = PRESETS.get(dataset, (dataset, None))
     rows = load_rows(source, options.split or default)
-    kind = options.kind if options.kind != "auto" else _kind(rows[0])
+    kind = options.kind if options.kind != "auto" else _row_kind(rows[0])
     if kind not in ("code", "math"):
         raise SettingError(f"kind={options.kind!r}: 'code', 'math' or 'auto'")
     if options.limit:
@@ -102,7 +102,7 @@ def _work(
             return audit_row(rows[number - 1], number, source, options.code, box)
 
         return rows, [_question(row) for row in rows], code
-    problems = audit_math.problems_of(dataset, options.split)[: len(rows)]
+    problems = audit_math.math_problems(dataset, options.split)[: len(rows)]
 
     def math(number: int) -> Audited:
         problem = problems[number - 1]
@@ -112,7 +112,7 @@ def _work(
     return rows, [problem.question for problem in problems], math
 
 
-def _kind(row: Row) -> str:
+def _row_kind(row: Row) -> str:
     code = any(all(row.get(key) is not None for key in keys) for keys, _ in CODE_FORMS)
     return "code" if code else "math"
 
@@ -141,7 +141,7 @@ def _done(out: str | None, count: int) -> dict[int, Audited]:
     return found
 
 
-def _repeats(
+def _note_duplicates(
     found: Sequence[Audited], texts: Sequence[str], dataset: str, options: AuditOptions
 ) -> None:
     for twin in twins(texts):

@@ -69,7 +69,7 @@ def audit_row(
     if not problem.reference:
         audited.add("no reference", "its row has none")
         return audited
-    seconds = _reference(problem, audited, settings, sandbox)
+    seconds = _reference_seconds(problem, audited, settings, sandbox)
     if seconds is not None and "near the time limit" not in audited.kinds:
         _contradictions(problem, audited, settings, sandbox)
         # A mutant that takes five times as long as the reference fails: it may never end.
@@ -87,7 +87,7 @@ def _fenced(program: str, seed: int | None = None) -> str:
     return f"```python\n{program.rstrip()}\n{drawn}```\n"
 
 
-def _reference(
+def _reference_seconds(
     problem: CodeProblem, audited: Audited, settings: CodeSettings, sandbox: Sandbox
 ) -> float | None:
     """Return the seconds that the reference takes, or None if it does not earn the full mark."""
@@ -168,10 +168,10 @@ def _mutants(
     differences = _differences(problem, passing, calls, settings, sandbox)
     shown = [(m, d) for m, d in zip(passing, differences, strict=True) if d is not None]
     audited.equivalent = len(passing) - len(shown)
-    _told(audited, shown, settings)
+    _note_survivors(audited, shown, settings)
 
 
-def _told(
+def _note_survivors(
     audited: Audited, shown: Sequence[tuple[Mutant, dict[str, str]]], settings: CodeSettings
 ) -> None:
     if not shown:
@@ -207,10 +207,12 @@ def _differences(
     (wanted,) = sandbox.run_jobs([job(problem.reference, _PATIENCE * settings.sandbox_timeout_s)])
     limit = max(settings.sandbox_timeout_s, _PATIENCE * wanted.cpu_s)
     others = sandbox.run_jobs([job(mutant.source, limit) for mutant in passing])
-    return [_difference(texts, wanted, other) for other in others]
+    return [_first_difference(texts, wanted, other) for other in others]
 
 
-def _difference(calls: Sequence[str], wanted: Outcome, other: Outcome) -> dict[str, str] | None:
+def _first_difference(
+    calls: Sequence[str], wanted: Outcome, other: Outcome
+) -> dict[str, str] | None:
     if other.failure or wanted.failure:
         return None
     for index, call in enumerate(calls):
@@ -219,7 +221,7 @@ def _difference(calls: Sequence[str], wanted: Outcome, other: Outcome) -> dict[s
             continue
         given = other.records.get(index)
         if given is None or given[0] != "value" or not _equal(value, given[1]):
-            return {"call": call, "wanted": _text(value), "got": _got(other, index, given)}
+            return {"call": call, "wanted": _shown_value(value), "got": _got(other, index, given)}
     return None
 
 
@@ -228,10 +230,10 @@ def _got(other: Outcome, index: int, given: Any) -> str:
         return f"nothing (limit: {other.limit or 'none'})"
     if given[0] != "value":
         return f"an error ({': '.join(other.error(index))[:80]})"
-    return _text(given[1])
+    return _shown_value(given[1])
 
 
-def _text(wire: Any) -> str:
+def _shown_value(wire: Any) -> str:
     from ..code.values import show
 
     return show(wire)
@@ -244,7 +246,7 @@ def _odd(wire: Any) -> bool:
     return isinstance(wire, list) and any(map(_odd, wire))
 
 
-def _number(wire: Any) -> Any:
+def _real_number(wire: Any) -> Any:
     """Return the real number of a wire form, or None if it is none."""
     if isinstance(wire, bool | int):
         return wire
@@ -257,7 +259,7 @@ def _equal(one: Any, two: Any) -> bool:
     """Whether two wire forms are equal to Python, floats within rounding, sets in any order."""
     if one == two:
         return True
-    numbers = _number(one), _number(two)
+    numbers = _real_number(one), _real_number(two)
     if None not in numbers:
         a, b = numbers
         near = abs(a - b) <= _FLOAT_ROOM * max(abs(a), abs(b))

@@ -17,7 +17,7 @@ _STEP = re.compile(r"<<([^<>=]+)=([^<>=]+)>>")
 _SOLUTIONS = ("solution", "answer", "rationale", "response")
 
 
-def problems_of(dataset: str, split: str | None) -> list[MathProblem]:
+def math_problems(dataset: str, split: str | None) -> list[MathProblem]:
     """Return the problems; what cannot be read is the audit's to say."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreadableAnswers)
@@ -35,7 +35,7 @@ def audit_problem(problem: MathProblem, row: Row, number: int, name: str) -> Aud
             "unpaid answer", f"\\boxed{{{problem.answer[:80]}}} does not earn the full mark"
         )
     _sum(problem, audited)
-    _solution(problem, row, audited)
+    _check_solution(problem, row, audited)
     return audited
 
 
@@ -47,7 +47,7 @@ def _sum(problem: MathProblem, audited: Audited) -> None:
         audited.add("contradicts the prompt", text)
 
 
-def _solution(problem: MathProblem, row: Mapping[str, object], audited: Audited) -> None:
+def _check_solution(problem: MathProblem, row: Mapping[str, object], audited: Audited) -> None:
     """A worked solution ends with the answer, and its marked steps are right."""
     for name in _SOLUTIONS:
         text = row.get(name)

@@ -73,10 +73,10 @@ def _candidates(words: Sequence[list[str]]) -> set[tuple[int, int]]:
         signature = _signature(_shingles(one), factors)
         for band in range(0, _HASHES, _ROWS):
             buckets[(band, signature[band : band + _ROWS].tobytes())].append(number)
-    return {pair for bucket in buckets.values() for pair in _pairs(bucket)}
+    return {pair for bucket in buckets.values() for pair in _bucket_pairs(bucket)}
 
 
-def _pairs(bucket: Sequence[int]) -> Iterable[tuple[int, int]]:
+def _bucket_pairs(bucket: Sequence[int]) -> Iterable[tuple[int, int]]:
     """Pair all members of a bucket; in a crowd, where all are alike, each with the first only."""
     if len(bucket) <= _CROWD:
         return combinations(bucket, 2)

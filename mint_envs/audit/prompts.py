@@ -22,7 +22,7 @@ def examples_in(prompt: str, entry: str) -> list[tuple[str, Any]]:
     lines = prompt.splitlines()
     for number, line in enumerate(lines):
         following = lines[number + 1] if number + 1 < len(lines) else ""
-        for call, text in _pairs(line.strip(), following.strip(), entry):
+        for call, text in _example_pairs(line.strip(), following.strip(), entry):
             try:
                 value = ast.literal_eval(text)
             except (SyntaxError, ValueError, TypeError, MemoryError):
@@ -33,7 +33,7 @@ def examples_in(prompt: str, entry: str) -> list[tuple[str, Any]]:
     return list(found.items())
 
 
-def _pairs(line: str, following: str, entry: str) -> Iterator[tuple[str, str]]:
+def _example_pairs(line: str, following: str, entry: str) -> Iterator[tuple[str, str]]:
     start = line.find(f"{entry}(")
     if start < 0 or line[max(0, start - 4) : start].endswith("def "):
         return
@@ -51,10 +51,10 @@ def _pairs(line: str, following: str, entry: str) -> Iterator[tuple[str, str]]:
 def _end_of_call(line: str, start: int) -> int:
     """Return the place after a call with plain arguments that begins at ``start``; -1 if none."""
     places = [place + 1 for place in range(start, len(line)) if line[place] == ")"]
-    return next((end for end in places[:_BRACKETS] if _plain(line[start:end])), -1)
+    return next((end for end in places[:_BRACKETS] if _literal_arguments(line[start:end])), -1)
 
 
-def _plain(call: str) -> bool:
+def _literal_arguments(call: str) -> bool:
     """Whether the arguments of a call are plain values."""
     try:
         node = ast.parse(call, mode="eval").body

@@ -15,11 +15,11 @@ from .run import BenchRun, Options, open_worker, placed, read_files, silent, tar
 from .target.client import WorkerDied
 
 PARTS: dict[str, Callable[[BenchRun], Section]] = {
-    "right": right.check,
-    "sound": sound.check,
-    "learning": learning.check,
-    "hackable": hackable.check,
-    "fast": speed.check,
+    "right": right.check_correctness,
+    "sound": sound.check_soundness,
+    "learning": learning.check_learning,
+    "hackable": hackable.check_hacks,
+    "fast": speed.check_speed,
 }
 
 

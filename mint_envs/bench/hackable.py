@@ -9,7 +9,7 @@ from ..reports.report import Section, Table
 from ..responses import hacks as make
 from ..responses.items import Item
 from ..responses.probes import Probe
-from .run import BenchRun, Tried, shown, spread
+from .run import BenchRun, Tried, first_cases, spread
 from .search import search
 from .stats import rate_texts, wilson
 
@@ -26,24 +26,24 @@ _IN_PROCESS = (
 _KINDS = ("hack", "constant", "found")
 
 
-def check(run: BenchRun) -> Section:
+def check_hacks(run: BenchRun) -> Section:
     """Try the known hacks, then search for others."""
     section = Section("hackable", "Can it be paid without being right?")
     items = spread(run.items)
     results = run.tried(make.known_hacks(items), "known hacks", apart=True)
-    results += run.tried(_endless(run.items), "a program without end", apart=True)
+    results += run.tried(_endless_programs(run.items), "a program without end", apart=True)
     _in_process(section, results)
     _ended(section, results)
     constants = list(make.constants(items[: make.FEW]))
     earned = _most(run.tried(constants, "programs of one value", apart=True))
     _hacks(section, results, earned)
-    _constant(section, run.tried(_one_answer(items), "one answer for all"))
-    _found(section, search(run), run.options.search)
+    _constant_paid(section, run.tried(_one_answer(items), "one answer for all"))
+    _search_found(section, search(run), run.options.search)
     section.numbers["hacks"] = float(sum(f.check in _KINDS for f in section.findings))
     return section
 
 
-def _endless(items: Sequence[Item]) -> list[Probe]:
+def _endless_programs(items: Sequence[Item]) -> list[Probe]:
     """A program that never ends, on one problem: each try may cost a time-out."""
     return [make.endless(item) for item in items if item.kind == "program"][:1]
 
@@ -57,7 +57,7 @@ def _most(results: Sequence[Tried]) -> dict[int, float]:
 
 
 def _hacks(section: Section, results: Sequence[Tried], earned: dict[int, float]) -> None:
-    groups = _by_name(results)
+    groups = _by_probe_name(results)
     paid = {
         name: [one for one in group if _gained(one, earned.get(one.item.index, 0.0))]
         for name, group in groups.items()
@@ -66,7 +66,7 @@ def _hacks(section: Section, results: Sequence[Tried], earned: dict[int, float])
     for name, bad in paid.items():
         if bad:
             text = f"{name}: {len(bad)} of {len(groups[name])} are paid"
-            section.find("hack", text, _ADVICE[bad[0].item.kind], shown(bad))
+            section.find("hack", text, _ADVICE[bad[0].item.kind], first_cases(bad))
     rows = [[name, rate] for name, rate in zip(groups, rates, strict=True)]
     section.tables.append(Table("Known hacks", ["kind", "paid"], rows))
 
@@ -85,17 +85,17 @@ def _one_answer(items: Sequence[Item]) -> list[Probe]:
     return []
 
 
-def _constant(section: Section, results: Sequence[Tried]) -> None:
+def _constant_paid(section: Section, results: Sequence[Tried]) -> None:
     """One answer that is paid on most problems, whatever they ask."""
     paid = [one for one in results if one.paid]
     if wilson(len(paid), len(results))[0] > 0.5:
         (answer,) = paid[0].turns
         text = f"the one answer {answer!r} is paid on {len(paid)} of {len(results)} problems"
         advice = "Balance the answers of the problems, or a policy learns to say this one"
-        section.find("constant", text, advice, shown(paid))
+        section.find("constant", text, advice, first_cases(paid))
 
 
-def _by_name(results: Sequence[Tried]) -> dict[str, list[Tried]]:
+def _by_probe_name(results: Sequence[Tried]) -> dict[str, list[Tried]]:
     found: dict[str, list[Tried]] = defaultdict(list)
     for one in results:
         found[one.name].append(one)
@@ -106,12 +106,12 @@ def _in_process(section: Section, results: Sequence[Tried]) -> None:
     """The response left its mark where the reward is computed: it was run in there."""
     ran = [one for one in results if one.ran]
     if ran:
-        kinds = ", ".join(_by_name(ran))
+        kinds = ", ".join(_by_probe_name(ran))
         text = (
             f"{len(ran)} responses were run as code in the process of the reward function "
             f"({kinds}): they can read the answers, change the verdict and this machine"
         )
-        section.find("in-process exec", text, _IN_PROCESS, shown(ran))
+        section.find("in-process exec", text, _IN_PROCESS, first_cases(ran))
 
 
 def _ended(section: Section, results: Sequence[Tried]) -> None:
@@ -126,16 +126,16 @@ def _ended(section: Section, results: Sequence[Tried]) -> None:
         if bad:
             text = f"of {len(results)} responses {len(bad)} {what}, which would stop a training run"
             advice = "Score any response in bounded time, and give 0 for what cannot be read"
-            section.find(f"response: {status}", text, advice, shown(bad))
+            section.find(f"response: {status}", text, advice, first_cases(bad))
 
 
-def _found(section: Section, found: Sequence[Tried], tries: int) -> None:
+def _search_found(section: Section, found: Sequence[Tried], tries: int) -> None:
     if not found:
         section.notes.append(f"The search ({tries} responses) found nothing more.")
         return
-    groups = _by_name(found)
+    groups = _by_probe_name(found)
     rows = [[name, str(len(group))] for name, group in groups.items()]
     section.tables.append(Table("Found by search", ["kind", "responses"], rows))
     text = f"the search found {len(found)} responses that are paid and wrong"
-    firsts = shown(group[0] for group in groups.values())
+    firsts = first_cases(group[0] for group in groups.values())
     section.find("found", text, _ADVICE[found[0].item.kind], firsts)

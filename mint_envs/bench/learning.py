@@ -12,7 +12,7 @@ from .stats import equal_shares
 _BINS = 10
 
 
-def check(run: BenchRun) -> Section:
+def check_learning(run: BenchRun) -> Section:
     """Return the distribution of rewards on saved responses, and what a group would learn."""
     section = Section("learning", "Would a policy learn from it?")
     saved = run.responses or run.cases
@@ -28,7 +28,7 @@ def check(run: BenchRun) -> Section:
         if one.score is not None:
             groups[one.item.index].append(one.score)
     _distribution(section, [score for group in groups.values() for score in group])
-    _groups(section, list(groups.values()), run.options.group)
+    _group_signal(section, list(groups.values()), run.options.group)
     _lost(section, results)
     return section
 
@@ -61,7 +61,7 @@ def _distribution(section: Section, scores: list[float]) -> None:
     section.numbers["mean_reward"] = mean
 
 
-def _groups(section: Section, groups: list[list[float]], size: int) -> None:
+def _group_signal(section: Section, groups: list[list[float]], size: int) -> None:
     equal = equal_shares(groups, size)
     if not equal:
         most = max(map(len, groups), default=0)

@@ -13,26 +13,26 @@ from ..responses.changes import framed
 from ..responses.items import Item
 from ..responses.probes import Probe
 from ..responses.solvers import solve
-from .run import BenchRun, Tried, shown, spread
+from .run import BenchRun, Tried, first_cases, spread
 from .stats import kappa, rate_text, rate_texts
 
 _UNPAID = "Pay the right answer however it is written, and make question and answer from one draw"
 _PAID = "Pay right answers only"
 
 
-def check(run: BenchRun) -> Section:
+def check_correctness(run: BenchRun) -> Section:
     """Return what labels say, and what is known without them."""
     section = Section("right", "Does it pay what is right, and nothing else?")
     if run.cases:
         _labelled(section, run.saved(run.cases, "labelled responses"))
-    _solved(section, run.tried(_answers(run), "solved from the prompt"))
+    _solved(section, run.tried(_solver_probes(run), "solved from the prompt"))
     if not run.about["same_again"] and section.numbers["oracle"] is not None:
         section.notes.append("build_dataset() gives other problems each time: it is not seeded.")
     _known(section, run.tried(_worth_known(run), "known responses"))
     if not any(item.examples for item in run.items):
         section.notes.append("No right response is known: give rows with an answer, or --cases.")
     if run.reference is not None:
-        pool = _pool(run)
+        pool = _compared_probes(run)
         pair = run.tried(pool, "this one"), run.tried(pool, by=run.reference)
         _agreement(section, str(run.options.against), *pair)
     return section
@@ -52,17 +52,17 @@ def _labelled(section: Section, every: Sequence[Tried]) -> None:
         "false_rewards": (len(false), len(wrong)),
         "missed_rewards": (len(missed), len(right)),
     }
-    section.numbers |= {name: _share(*rate) for name, rate in rates.items()}
+    section.numbers |= {name: _hit_rate(*rate) for name, rate in rates.items()}
     section.tables.append(_label_table(rates.values(), len(every) - len(results)))
     if false:
         text = f"{len(false)} of {len(wrong)} responses that are labelled wrong are paid"
-        section.find("false rewards", text, _PAID, shown(false))
+        section.find("false rewards", text, _PAID, first_cases(false))
     if missed:
         text = f"{len(missed)} of {len(right)} responses that are labelled right are not paid"
-        section.find("missed rewards", text, _UNPAID, shown(missed))
+        section.find("missed rewards", text, _UNPAID, first_cases(missed))
 
 
-def _share(hits: int, total: int) -> float | None:
+def _hit_rate(hits: int, total: int) -> float | None:
     return hits / total if total else None
 
 
@@ -76,7 +76,7 @@ def _label_table(rates: Iterable[tuple[int, int]], unmeasured: int) -> Table:
 # -- solved from the prompt -----------------------------------------------------------------------
 
 
-def _answers(run: BenchRun) -> list[Probe]:
+def _solver_probes(run: BenchRun) -> list[Probe]:
     """Return the answers to the prompts, found from the prompts alone."""
     found = _by_solver(run) if run.options.solver else map(_solved_sum, run.items)
     return [
@@ -126,7 +126,7 @@ def _solved(section: Section, every: Sequence[Tried]) -> None:
             f"{len(results)} problems"
         )
         advice = "Make the question and its answer from the same numbers"
-        section.find("unsolvable", text, advice, shown(map(_with_gold, unpaid)))
+        section.find("unsolvable", text, advice, first_cases(map(_with_gold, unpaid)))
 
 
 _UNMEASURED = "No answer that was solved from the prompt was measured."
@@ -166,16 +166,16 @@ def _known_table(groups: Mapping[str, Sequence[Tried]]) -> Table:
     rates = [(sum(map(_as_wanted, group)), len(group)) for group in groups.values()]
     table = Table("Known by how they were made", ["response", "must earn", "does", "mean reward"])
     for (name, group), rate in zip(groups.items(), rate_texts(rates), strict=True):
-        table.rows.append([name, _wanted(group), rate, _mean(group)])
+        table.rows.append([name, _wanted_score(group), rate, _mean_score(group)])
     return table
 
 
-def _wanted(group: Sequence[Tried]) -> str:
+def _wanted_score(group: Sequence[Tried]) -> str:
     wants = {one.want for one in group}
     return f"{wants.pop():g}" if len(wants) == 1 else "as told"
 
 
-def _mean(group: Sequence[Tried]) -> str:
+def _mean_score(group: Sequence[Tried]) -> str:
     scores = [one.score for one in group if one.score is not None]
     return f"{sum(scores) / len(scores):.3f}" if scores else "none"
 
@@ -194,7 +194,7 @@ def _judge(section: Section, groups: Mapping[str, Sequence[Tried]]) -> None:
         if bad and not name.startswith(make.OTHERWISE):
             text = f"{name}: {len(bad)} of {len(group)} do not earn what they must"
             rule = ("missed rewards", _UNPAID) if bad[0].want else ("false rewards", _PAID)
-            section.find(rule[0], text, rule[1], shown(bad))
+            section.find(rule[0], text, rule[1], first_cases(bad))
 
 
 def _written(section: Section, results: Sequence[Tried]) -> None:
@@ -203,13 +203,13 @@ def _written(section: Section, results: Sequence[Tried]) -> None:
     if bad:
         ways = ", ".join(name.removeprefix(make.OTHERWISE) for name in bad)
         text = f"the right answer is not paid when it is written {ways}"
-        section.find("missed rewards", text, _UNPAID, shown(bad.values()))
+        section.find("missed rewards", text, _UNPAID, first_cases(bad.values()))
 
 
 # -- two functions --------------------------------------------------------------------------------
 
 
-def _pool(run: BenchRun) -> list[Probe]:
+def _compared_probes(run: BenchRun) -> list[Probe]:
     """Return what two targets are compared on: saved responses, or else known ones."""
     saved = run.cases or run.responses
     return run.probes_of(saved) if saved else _worth_known(run)
@@ -219,7 +219,7 @@ def _agreement(section: Section, other: str, one: Sequence[Tried], two: Sequence
     """Compare what two targets pay."""
     both = [(a, b) for a, b in zip(one, two, strict=True) if a.measured and b.measured]
     apart = [(a, b) for a, b in both if a.paid != b.paid]
-    section.numbers["agreement"] = _share(len(both) - len(apart), len(both))
+    section.numbers["agreement"] = _hit_rate(len(both) - len(apart), len(both))
     value = kappa([a.paid for a, _ in both], [b.paid for _, b in both])
     table = Table(f"Agreement with {other}", ["", ""])
     table.rows += [
@@ -232,7 +232,7 @@ def _agreement(section: Section, other: str, one: Sequence[Tried], two: Sequence
     if apart:
         text = f"the two differ on {len(apart)} of {len(both)} responses"
         advice = "Look at the cases: one of the two is wrong"
-        section.find("agreement", text, advice, shown(_beside(*pair) for pair in apart))
+        section.find("agreement", text, advice, first_cases(_beside(*pair) for pair in apart))
 
 
 def _beside(one: Tried, two: Tried) -> Tried:

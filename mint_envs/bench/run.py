@@ -11,10 +11,10 @@ from typing import Any
 
 from ..errors import require
 from ..records.cases import Matcher, Saved, places, problems_of, read_saved
-from ..reports.report import CASES, Case, Tell, quoted
+from ..reports.report import CASES, Case, Tell, quoted_cases
 from ..responses.items import Item
 from ..responses.probes import Probe
-from .target.client import Pair, TargetVerdict, Worker
+from .target.client import Pair, TargetVerdict, TargetWorker
 from .target.targets import Target
 
 #: More of one probe than this says nothing new.
@@ -111,13 +111,13 @@ class BenchRun:
 
     target: Target
     options: Options
-    worker: Worker
+    worker: TargetWorker
     items: list[Item]
     about: Mapping[str, Any]
     cases: list[Saved]
     responses: list[Saved]
     progress: Tell
-    reference: Worker | None = None
+    reference: TargetWorker | None = None
     scored: dict[int, list[Tried]] = field(default_factory=dict)
 
     def tried(
@@ -125,7 +125,7 @@ class BenchRun:
         probes: Sequence[Probe | Tried],
         what: str = "",
         apart: bool = False,
-        by: Worker | None = None,
+        by: TargetWorker | None = None,
     ) -> list[Tried]:
         """Return what each response got, in order, and tell how far it is if ``what`` says so.
 
@@ -136,7 +136,7 @@ class BenchRun:
         return [_tried(one, verdict) for one, verdict in zip(probes, verdicts, strict=True)]
 
     def _scored(
-        self, worker: Worker, pairs: Sequence[Pair], what: str, apart: bool
+        self, worker: TargetWorker, pairs: Sequence[Pair], what: str, apart: bool
     ) -> list[TargetVerdict]:
         found, told = [], 0.0
         for verdict in worker.each(pairs, apart):
@@ -182,10 +182,10 @@ def spread(items: Sequence[Item]) -> list[Item]:
     return list(items[::step])[:_EACH]
 
 
-def shown(results: Iterable[Tried]) -> list[Case]:
+def first_cases(results: Iterable[Tried]) -> list[Case]:
     """Return the first responses as a report quotes them."""
     first = islice(results, CASES)
-    return quoted([(o.item.prompt, o.turns, o.score, o.want, o.told) for o in first])
+    return quoted_cases([(o.item.prompt, o.turns, o.score, o.want, o.told) for o in first])
 
 
 def target_of(name: str, settings: Mapping[str, Any], options: Options, rows: Any) -> Target:
@@ -203,12 +203,14 @@ def read_files(options: Options) -> tuple[list[Saved], list[Saved], list[dict[st
     return cases, responses, [*rows, *problems_of([*cases, *responses])]
 
 
-def open_worker(target: Target, options: Options, saved: Iterable[Saved], **more: Any) -> Worker:
+def open_worker(
+    target: Target, options: Options, saved: Iterable[Saved], **more: Any
+) -> TargetWorker:
     """Return a worker that has the problems of the saved responses among its own."""
     rows = list(saved)
     named = all({"index", "seed"} & row.row.keys() for row in rows)
     wanted = places(rows) if named else None
-    return Worker(
+    return TargetWorker(
         target,
         options.problems,
         wanted,

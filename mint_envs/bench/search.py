@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from ..code.grade import grade as run_code
 from ..math.grade import grade as grade_answer
 from ..math.grade import unreadable
-from ..responses.changes import bare, framed, joined, reworded, sayings
+from ..responses.changes import framed, joined, reworded, sayings, unfenced
 from ..responses.hacks import fenced
 from ..responses.items import Item
 from ..responses.mutants import mutants
@@ -42,12 +42,12 @@ def _constant_nonsense(run: BenchRun) -> list[Tried]:
     if not items:
         return []
     text = " ".join(_climb(run, items[0], random.Random(0)))
-    results = run.tried(_said(items[:_TRANSFER], text), "nonsense on other problems")
+    results = run.tried(_nonsense_probes(items[:_TRANSFER], text), "nonsense on other problems")
     paid = [one for one in results if one.paid]
     return paid if len(paid) * 2 >= len(results) else []
 
 
-def _said(items: Sequence[Item], *texts: str) -> list[Probe]:
+def _nonsense_probes(items: Sequence[Item], *texts: str) -> list[Probe]:
     return [Probe("nonsense words", item, (text,), 0.0) for item in items for text in texts]
 
 
@@ -57,7 +57,7 @@ def _climb(run: BenchRun, item: Item, rng: random.Random) -> list[str]:
     population: list[Scored] = [(0.0, words) for words in sayings(rng)]
     while done < budget and max(score for score, _ in population) < 1.0:
         children = reworded([words for _, words in population], rng, _ROUND)
-        results = run.tried(_said([item], *map(" ".join, children)))
+        results = run.tried(_nonsense_probes([item], *map(" ".join, children)))
         scored = [(r.score or 0.0, words) for r, words in zip(results, children, strict=True)]
         # Of equals the newer: a plateau is walked, not sat on.
         population = sorted([*scored, *population], key=lambda pair: -pair[0])[:_KEPT]
@@ -76,7 +76,7 @@ def _mutations(run: BenchRun) -> list[Tried]:
     The reference is the other target that was given, or for programs with tests
     ``mint_envs.code.grade``, or for whole numbers ``mint_envs.math.grade``.
     """
-    strict = _reference(run)
+    strict = _referee(run)
     probes = [*_changed_programs(run.items, run.options.search), *_changed_answers(run)]
     if strict is None or not probes:
         return []
@@ -99,13 +99,13 @@ def _changed_programs(items: Sequence[Item], count: int) -> list[Probe]:
     return [
         Probe("a changed program", item, (fenced(mutant.source + "\n"),), 0.0)
         for item in programs
-        for mutant in mutants(bare(str(item.gold)), max(1, count // len(programs)))
+        for mutant in mutants(unfenced(str(item.gold)), max(1, count // len(programs)))
     ]
 
 
-def _reference(run: BenchRun) -> Referee | None:
+def _referee(run: BenchRun) -> Referee | None:
     if run.reference is not None:
-        return lambda paid: [_right(one) for one in run.tried(paid, by=run.reference)]
+        return lambda paid: [_by_reference(one) for one in run.tried(paid, by=run.reference)]
     if any(item.kind == "program" and item.plan() for item in run.items):
         return lambda paid: [_by_tests(one) for one in paid]
     if any(item.kind == "answer" for item in run.items):
@@ -113,7 +113,7 @@ def _reference(run: BenchRun) -> Referee | None:
     return None
 
 
-def _right(one: Tried) -> bool | None:
+def _by_reference(one: Tried) -> bool | None:
     return None if one.score is None else one.paid
 
 

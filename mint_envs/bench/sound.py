@@ -10,9 +10,9 @@ from typing import Any
 from ..reports.report import Section, Table
 from ..responses import probes as make
 from ..responses.probes import Probe
-from .run import BenchRun, Tried, open_worker, shown, spread
+from .run import BenchRun, Tried, first_cases, open_worker, spread
 from .stats import rate_texts
-from .target.client import Worker, WorkerDied
+from .target.client import TargetWorker, WorkerDied
 
 #: What the part "right" finds too, with rates.
 _ELSEWHERE = {"examples", "gameable", "question and answer"}
@@ -21,13 +21,13 @@ _REPEATED, _REPEATS = 4, 200  # right responses, and how often all of them are s
 _CONTRACT_S = 150.0  # CPU time; by the clock six times that, on a crowded machine
 
 
-def check(run: BenchRun) -> Section:
+def check_soundness(run: BenchRun) -> Section:
     """Return what the conformance kit finds, and how harmless rewritings fare."""
     section = Section("sound", "Is it in its range, deterministic, and robust?")
     if run.worker.lost:
         section.notes.append("The conformance kit was not run: there are responses that hang.")
     else:
-        _contract(section, run)
+        _conformance(section, run)
     if run.about["function"] and not run.about["nondeterministic"]:
         _repeated(section, run.tried(_again(run), "the same again"))
     if run.about["nondeterministic"]:
@@ -36,11 +36,11 @@ def check(run: BenchRun) -> Section:
         probes = make.known_worth(spread(run.items)[:16])
         first = run.tried(probes, "the first time")
         _other_process(section, first, _elsewhere(run, probes))
-    _rewritten(section, run.tried(_rewritings(run), "rewritten responses"))
+    _rewritings_paid(section, run.tried(_rewritings(run), "rewritten responses"))
     return section
 
 
-def _contract(section: Section, run: BenchRun) -> None:
+def _conformance(section: Section, run: BenchRun) -> None:
     """Range, NaN, exceptions, determinism, monotone parts: ``mint_envs.testing.check_task``."""
     run.progress("the conformance kit", 0, 1)
     amount = {"problems": min(8, len(run.items)), "texts": run.options.texts}
@@ -79,7 +79,7 @@ def _repeated(section: Section, results: Sequence[Tried]) -> None:
         text = (
             f"{len(seen)} right responses, scored {_REPEATS} times in all, earn now this, now that"
         )
-        section.find("determinism", text, _PURE, shown(apart))
+        section.find("determinism", text, _PURE, first_cases(apart))
 
 
 def _elsewhere(run: BenchRun, probes: Sequence[Probe]) -> list[Tried]:
@@ -91,7 +91,7 @@ def _elsewhere(run: BenchRun, probes: Sequence[Probe]) -> list[Tried]:
         return run.tried(there[::-1], by=worker)[::-1]
 
 
-def _another(run: BenchRun) -> Worker:
+def _another(run: BenchRun) -> TargetWorker:
     rows = [*run.cases, *run.responses]
     return open_worker(run.target, run.options, rows, hash_seed="20011")
 
@@ -103,7 +103,7 @@ def _other_process(section: Section, first: Sequence[Tried], again: Sequence[Tri
     section.numbers["repeatable"] = 1 - len(apart) / len(first) if first else None
     if apart:
         text = f"{len(apart)} of {len(first)} rewards differ in another process and order"
-        section.find("determinism", text, _PURE, shown(apart))
+        section.find("determinism", text, _PURE, first_cases(apart))
 
 
 def _rewritings(run: BenchRun) -> list[Probe]:
@@ -113,7 +113,7 @@ def _rewritings(run: BenchRun) -> list[Probe]:
     return [p for p in probes if not any(mark in p.turns[0].strip() for mark in stop)]
 
 
-def _rewritten(section: Section, results: Sequence[Tried]) -> None:
+def _rewritings_paid(section: Section, results: Sequence[Tried]) -> None:
     """How often the right response still gets the full mark."""
     kept: dict[str, list[bool]] = defaultdict(list)
     for one in results:

@@ -12,7 +12,7 @@ from ..responses.items import Item
 from ..responses.probes import Probe
 from .run import BenchRun, open_worker, spread
 from .stats import growth, quantile
-from .target.client import Worker, WorkerDied
+from .target.client import TargetWorker, WorkerDied
 from .target.worker import fresh
 
 _SIZES = [1000, 2000, 4000, 8000, 16_000, 32_000, 64_000]
@@ -23,10 +23,10 @@ _WARM_UP = 8
 Pair = tuple[int, tuple[str, ...]]
 
 
-def check(run: BenchRun) -> Section:
+def check_speed(run: BenchRun) -> Section:
     """Return the speed on known and saved responses; nothing here is a fault but bad growth."""
     section = Section("fast", "How fast is it?")
-    pool = _pool(run)
+    pool = _timed_probes(run)
     if not pool:
         section.notes.append("There is nothing to score: no right response is known.")
         return section
@@ -38,16 +38,21 @@ def check(run: BenchRun) -> Section:
     return section
 
 
-def _pool(run: BenchRun) -> list[Probe]:
+def _timed_probes(run: BenchRun) -> list[Probe]:
     saved = run.responses or run.cases
     if saved:
         return run.probes_of(saved)[:1000]
     items = spread(run.items)
-    right = [_right(item, *turns) for item in items for turns, _ in item.examples if turns != ("",)]
+    right = [
+        _right_response(item, *turns)
+        for item in items
+        for turns, _ in item.examples
+        if turns != ("",)
+    ]
     return (right or make.known_worth(items))[:500]
 
 
-def _right(item: Item, *turns: str) -> Probe:
+def _right_response(item: Item, *turns: str) -> Probe:
     return Probe("a right response", item, turns, None)
 
 
@@ -99,7 +104,7 @@ def _rate(run: BenchRun, pool: list[Pair], count: int) -> float:
     done: list[tuple[int, float]] = []
     failed: list[WorkerDied] = []
 
-    def measure(worker: Worker) -> None:
+    def measure(worker: TargetWorker) -> None:
         seconds = run.options.seconds
         try:
             limit = 60 + 10 * seconds + run.options.timeout_s
@@ -150,7 +155,9 @@ def _long(item: Item, size: int) -> list[Probe]:
     """Return the right response after ``size`` characters, some times over."""
     filler = ("Let me think about 1 and 2, step by step. " * (size // 40 + 1))[:size]
     text = f"{filler}\n{item.gold}"
-    return [_right(item, again) for again in [fresh(text, size + n) for n in range(_REPEATS)]]
+    return [
+        _right_response(item, again) for again in [fresh(text, size + n) for n in range(_REPEATS)]
+    ]
 
 
 def _grown(section: Section, times: list[float]) -> None:

@@ -13,13 +13,13 @@ from rich.console import Console
 
 from ..audit.audit import AuditOptions, audit, drop_lines, report_of
 from ..audit.audit_code import CodeSettings
-from ..records.files import check_folders, write_whole
+from ..records.files import check_folders, write_result
 from ..reports.pages import report_page
-from ..reports.terminal import progress_bar, show
+from ..reports.terminal import print_report, progress_bar
 from .options import FILE, report_options
 
 
-def _count(name: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _count_option(name: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.option(name, default=60, type=click.IntRange(min=0), show_default=True, help=help)
 
 
@@ -35,8 +35,8 @@ def _count(name: str, help: str) -> Callable[[Callable[..., Any]], Callable[...,
 )
 @click.option("--drop", type=FILE, help="Write the problems to drop, for the setting drop=.")
 @report_options
-@_count("--mutants", "Wrong programs for each problem.")
-@_count("--inputs", "Inputs that tell programs apart.")
+@_count_option("--mutants", "Wrong programs for each problem.")
+@_count_option("--inputs", "Inputs that tell programs apart.")
 @click.option(
     "--killed",
     default=0.9,
@@ -75,15 +75,15 @@ def command(
     with progress_bar(Console(stderr=True)) as tell:
         found = audit(dataset, options, tell)
     report = report_of(dataset, found, " ".join(["mint-envs", *sys.argv[1:]]))
-    show(report, Console(highlight=False))
+    print_report(report, Console(highlight=False))
     if drop:
-        write_whole(Path(drop), "".join(drop_lines(found)))
+        write_result(Path(drop), "".join(drop_lines(found)))
     if json_file:
         problems = [one.to_json() for one in found if one.findings]
         text = json.dumps(report.to_json() | {"problems": problems}, indent=1, default=str)
-        write_whole(Path(json_file), text + "\n")
+        write_result(Path(json_file), text + "\n")
     if html_file:
-        write_whole(Path(html_file), report_page(report))
+        write_result(Path(html_file), report_page(report))
     rate = report.numbers["drop_rate"] or 0.0
     if max_drop_rate is not None and rate > max_drop_rate:
         click.echo(

@@ -13,9 +13,9 @@ from rich.console import Console
 from ..bench.bench import PARTS, bench
 from ..bench.floors import missed, with_floors
 from ..bench.run import Options
-from ..records.files import check_folders, write_whole
+from ..records.files import check_folders, write_result
 from ..reports.pages import report_page
-from ..reports.terminal import progress_bar, show
+from ..reports.terminal import print_report, progress_bar
 from .options import FILE, report_options, settings_option
 
 
@@ -76,11 +76,11 @@ def command(
     words = " ".join(["mint-envs", *sys.argv[1:]])
     with progress_bar(console) as tell:
         report = bench(target, options, settings, tell, words)
-    show(report, Console(highlight=False))
+    print_report(report, Console(highlight=False))
     if json_file:
-        write_whole(Path(json_file), json.dumps(report.to_json(), indent=1) + "\n")
+        write_result(Path(json_file), json.dumps(report.to_json(), indent=1) + "\n")
     if html_file:
-        write_whole(Path(html_file), report_page(report))
+        write_result(Path(html_file), report_page(report))
     said = missed(report.numbers, floors)
     for line in said:
         click.echo(f"mint-envs: floor missed: {line}", err=True)

@@ -28,24 +28,26 @@ def command(ids: tuple[str, ...], as_json: bool) -> None:
       mint-envs list mint/Math-v0 --json
       mint-envs list echo:my/Echo-v0           registered in echo.py, in this folder
     """
-    found = {id: _settings(id) for id in (ids or env_ids())}
+    found = {id: _settings_of_id(id) for id in (ids or env_ids())}
     if as_json:
-        rows = {id: [_plain(*item) for item in settings.items()] for id, settings in found.items()}
+        rows = {
+            id: [_setting_row(*item) for item in settings.items()] for id, settings in found.items()
+        }
         click.echo(json.dumps(rows, indent=2, default=repr))
         return
     console = Console()
     for id, settings in found.items():
-        console.print(_table(id, settings))
+        console.print(_settings_table(id, settings))
 
 
-def _settings(id: str) -> dict[str, Setting]:
+def _settings_of_id(id: str) -> dict[str, Setting]:
     try:
         return settings_of(locate(id))
     except SettingError as error:
         raise SettingError(f"{error} (mint-envs list shows those that are registered)") from error
 
 
-def _plain(name: str, setting: Setting) -> dict[str, Any]:
+def _setting_row(name: str, setting: Setting) -> dict[str, Any]:
     required = setting.default is inspect.Parameter.empty
     return {
         "name": name,
@@ -56,12 +58,12 @@ def _plain(name: str, setting: Setting) -> dict[str, Any]:
     }
 
 
-def _table(id: str, settings: dict[str, Setting]) -> Table:
+def _settings_table(id: str, settings: dict[str, Setting]) -> Table:
     table = Table(title=id, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for heading in ("setting", "type", "default", "meaning"):
         table.add_column(heading, overflow="fold")
     for name, setting in settings.items():
-        row = _plain(name, setting)
+        row = _setting_row(name, setting)
         default = "(needed)" if row["required"] else repr(row["default"])
         table.add_row(*map(escape, (name, row["type"], default, row["help"])))
     return table

@@ -117,19 +117,19 @@ def command(name: str, folder: Path) -> None:
     Example:
       mint-envs new word_count
     """
-    module, cls = _names(name)
+    module, cls = _module_and_class(name)
     id = f"my/{cls}-v0"
     files = {
         folder / f"{module}.py": _ENV.format(id=id, name=cls),
         folder / f"test_{module}.py": _TEST.format(id=id, module=module),
     }
-    _write(folder, files)
+    _write_all_or_none(folder, files)
     cd = "" if folder.resolve() == Path.cwd() else f"  cd {folder}\n"
     names = {"file": f"{module}.py", "test": f"test_{module}.py", "path": f"{module}:{id}"}
     click.echo(_NEXT.format(**names, cd=cd), nl=False)
 
 
-def _names(name: str) -> tuple[str, str]:
+def _module_and_class(name: str) -> tuple[str, str]:
     """Return the names of the module and of the class.
 
     Raises:
@@ -150,7 +150,7 @@ def _names(name: str) -> tuple[str, str]:
     return module, cls
 
 
-def _write(folder: Path, files: dict[Path, str]) -> None:
+def _write_all_or_none(folder: Path, files: dict[Path, str]) -> None:
     """Write all of ``files``, or none.
 
     Raises:

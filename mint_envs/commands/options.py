@@ -20,7 +20,9 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return json_(html(command))
 
 
-def _read(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> Any:
+def _read_settings(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> Any:
     """Return the settings; a value is JSON (or True, False) where it can be read so, else text."""
     settings: dict[str, Any] = {}
     for text in values:
@@ -29,11 +31,11 @@ def _read(context: click.Context, parameter: click.Parameter, values: tuple[str,
             raise click.BadParameter(f"{text!r} is not NAME=VALUE", context, parameter)
         name = name.strip().replace("-", "_")
         require(name != "id", "id is no setting; it is what the command is given first")
-        settings[name] = _value(value)
+        settings[name] = _setting_value(value)
     return settings
 
 
-def _value(text: str) -> Any:
+def _setting_value(text: str) -> Any:
     try:
         return json.loads(text.lower() if text in ("True", "False") else text)
     except (ValueError, RecursionError):
@@ -45,7 +47,7 @@ settings_option = click.option(
     "-s",
     "settings",
     multiple=True,
-    callback=_read,
+    callback=_read_settings,
     metavar="NAME=VALUE",
     help="a setting of the environment, e.g. digits=1 or dataset=rows.jsonl; may be repeated",
 )

@@ -57,7 +57,7 @@ def command(
         if responses:
             click.echo(f"--- response\n{response}")
         if terminated or truncated:
-            _verdict(reward, info)
+            _print_reward(reward, info)
             return
         click.echo(f"---\n{observation}")
     click.echo("--- the episode goes on; it had no more responses", err=True)
@@ -88,12 +88,12 @@ def _responses(given: Sequence[str], lines: bool) -> Iterator[str]:
     if sys.stdin is None:  # it was closed before the start
         return
     click.echo(f"--- {_TYPE_LINES if lines else _TYPE} (Ctrl-D to leave)")
-    read: Callable[[], str | None] = _lines if lines else _line
+    read: Callable[[], str | None] = _lines if lines else _typed_line
     while (text := read()) is not None:
         yield text
 
 
-def _line() -> str | None:
+def _typed_line() -> str | None:
     line = sys.stdin.readline()
     return line.rstrip("\n") if line else None
 
@@ -107,7 +107,7 @@ def _lines() -> str | None:
     return "\n".join(read) or None
 
 
-def _verdict(reward: float, info: dict[str, Any]) -> None:
+def _print_reward(reward: float, info: dict[str, Any]) -> None:
     click.echo(f"--- reward {reward:g}" if info["scored"] else "--- reward could not be measured")
     for title in ("parts", "metadata"):
         for name, value in info[title].items():

@@ -22,7 +22,7 @@ from ..records.replay import (
     UNMEASURED,
     UNMEASURED_NOW,
     Lines,
-    Verdict,
+    RowVerdict,
     origin_of_run,
     replay,
 )
@@ -68,20 +68,20 @@ def command(
             if verdict.status not in (DIFFERS, LOST):
                 continue
             if as_json:
-                click.echo(_json(verdict))
+                click.echo(_verdict_json(verdict))
             elif show_all or (counts[DIFFERS] <= _SHOWN and verdict.note not in notes):
-                _say(_line(verdict))
+                _echo_text(_verdict_line(verdict))
             notes |= {verdict.note} - {""}
     if not as_json:
-        _say(_summary(counts, versions, lines.cut))
+        _echo_text(_summary(counts, versions, lines.torn))
     sys.exit(1 if counts[DIFFERS] + counts[LOST] else 0)
 
 
-def _say(text: str) -> None:
+def _echo_text(text: str) -> None:
     click.echo(text.encode("utf-8", "backslashreplace").decode())  # a row may hold half a character
 
 
-def _line(verdict: Verdict) -> str:
+def _verdict_line(verdict: RowVerdict) -> str:
     row = verdict.row
     where = (
         f"line {verdict.line}: step {row['step']}, " if "step" in row else f"line {verdict.line}: "
@@ -89,15 +89,15 @@ def _line(verdict: Verdict) -> str:
     where += f"{row.get('env', '')} seed {row.get('seed')}"
     if verdict.status == LOST:
         return f"{where} cannot be rebuilt: {verdict.note}"
-    return f"{where} earned {row.get('reward')}, and now {verdict.now}: {_short(row)}"
+    return f"{where} earned {row.get('reward')}, and now {verdict.now}: {_short_response(row)}"
 
 
-def _short(row: Any) -> str:
+def _short_response(row: Any) -> str:
     text = repr((row.get("turns") or [row.get("response")])[-1])
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _json(verdict: Verdict) -> str:
+def _verdict_json(verdict: RowVerdict) -> str:
     row = verdict.row
     names = ("env", "step", "seed", "problem_id", "reward")
     kept = {name: row[name] for name in names if name in row}
@@ -107,7 +107,7 @@ def _json(verdict: Verdict) -> str:
     )  # fmt: skip
 
 
-def _summary(counts: Counter[str], versions: set[str], cut: bool) -> str:
+def _summary(counts: Counter[str], versions: set[str], torn: bool) -> str:
     total = sum(counts.values())
     text = f"{total:,} episodes: {counts[SAME]:,} rewards the same, {counts[DIFFERS]:,} differ"
     extra = {
@@ -116,7 +116,7 @@ def _summary(counts: Counter[str], versions: set[str], cut: bool) -> str:
         UNMEASURED_NOW: "cannot be measured now",
     }
     text += "".join(f", {counts[kind]:,} {words}" for kind, words in extra.items() if counts[kind])
-    if cut:
+    if torn:
         text += "; the last line was cut off and is left out"
     if versions - {__version__}:
         text += f"\nRecorded by version {', '.join(sorted(versions))}; this is {__version__}."

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..errors import DatasetError
-from ..records.files import write_whole
+from ..records.files import write_result
 from ..reports.plain import headline, render
 from ..reports.transcripts import (
     Rollouts,
@@ -78,15 +78,15 @@ def command(
         from ..reports.pages import transcripts_page
 
         shown = evenly(found, limit or _MOST_ON_A_PAGE)
-        write_whole(html, transcripts_page(rollouts, shown, len(found)))
+        write_result(html, transcripts_page(rollouts, shown, len(found)))
         click.echo(f"Wrote {html}: {len(shown):,} of {len(found):,} episodes")
     elif plain or not sys.stdout.isatty():
-        _print(evenly(found, limit or 20), len(found))
+        _print_transcripts(evenly(found, limit or 20), len(found))
     else:
         _browse(rollouts, wanted)
 
 
-def _print(shown: list[Transcript], found: int) -> None:
+def _print_transcripts(shown: list[Transcript], found: int) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for one in shown:
         console.rule(Text(headline(one)), align="left")

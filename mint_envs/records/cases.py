@@ -65,14 +65,14 @@ def responses_of(row: Row, path: str, line: int) -> list[tuple[str, ...]]:
             many = value if name in ("responses", "completions") else [value]
             if isinstance(many, str) or not isinstance(many, Sequence):
                 raise DatasetError(f"line {line} of {path!r}: {name!r} is no list of responses")
-            return [_turns(item, name, path, line) for item in many]
+            return [_turns_in_field(item, name, path, line) for item in many]
     raise DatasetError(
         f"line {line} of {path!r} has no response: one of {', '.join(RESPONSE)}. "
         f"It has {', '.join(map(str, row)) or '(nothing)'}"
     )
 
 
-def _turns(value: Any, name: str, path: str, line: int) -> tuple[str, ...]:
+def _turns_in_field(value: Any, name: str, path: str, line: int) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if isinstance(value, Sequence) and value:
@@ -109,10 +109,10 @@ def problem_row(row: Row) -> dict[str, Any]:
 
 def problems_of(saved: Sequence[Saved]) -> list[dict[str, Any]]:
     """Return the problems of the responses, each once."""
-    return list({_print(row): row for one in saved if (row := problem_row(one.row))}.values())
+    return list({_row_key(row): row for one in saved if (row := problem_row(one.row))}.values())
 
 
-def _print(row: Mapping[str, Any]) -> str:
+def _row_key(row: Mapping[str, Any]) -> str:
     return json.dumps(row, sort_keys=True, default=str)
 
 
@@ -136,7 +136,7 @@ class Matcher:
 
     def __init__(self, items: Sequence[Item], rows: Sequence[Mapping[str, Any]]) -> None:
         self._places = {ref: i for i, item in enumerate(items) for ref in item.refs}
-        self._by_row = {_print(row): ProblemRef(index=i) for i, row in enumerate(rows)}
+        self._by_row = {_row_key(row): ProblemRef(index=i) for i, row in enumerate(rows)}
 
     def place(self, one: Saved, path: str) -> Saved:
         """Return the response with its problem.
@@ -154,7 +154,7 @@ class Matcher:
 
     def _find(self, row: Row) -> int | None:
         ref = (
-            self._by_row.get(_print(problem_row(row)))
+            self._by_row.get(_row_key(problem_row(row)))
             or numbered(row)
             or ProblemRef.from_row(row, ["problem_id"])
             or ProblemRef(prompt=as_text(prompt_of(row)))

@@ -23,7 +23,7 @@ def check_folders(*paths: str | None) -> None:
             raise DatasetError(f"cannot write {path!r}: no permission in {str(folder)!r}")
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_result(path: Path, text: str) -> None:
     """As ``atomic.write_whole``, for results that a user named.
 
     Raises:

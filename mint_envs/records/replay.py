@@ -29,7 +29,7 @@ SAME, DIFFERS, UNMEASURED, UNMEASURED_NOW, LOST = (
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RowVerdict:
     """One row, and what came of it.
 
     ``status`` is ``SAME``, ``DIFFERS``, ``UNMEASURED`` (it was not measured then, and is not
@@ -45,10 +45,10 @@ class Verdict:
 
 @dataclass
 class Lines:
-    """The rows of a file, plain or .gz, one at a time. ``cut``: the last line was cut off."""
+    """The rows of a file, plain or .gz, one at a time. ``torn``: the last line was cut off."""
 
     path: Path
-    cut: bool = False
+    torn: bool = False
 
     def __post_init__(self) -> None:
         if self.path.is_dir():
@@ -63,10 +63,10 @@ class Lines:
         Raises:
             DatasetError: a line that was written to its end is no JSON object.
         """
-        return read_rows(self.path, self._cut, on_bytes)
+        return read_rows(self.path, self._note_torn, on_bytes)
 
-    def _cut(self, line: int) -> None:
-        self.cut = True
+    def _note_torn(self, line: int) -> None:
+        self.torn = True
 
 
 def origin_of_run(folder: Path) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def origin_of_run(folder: Path) -> dict[str, Any]:
 
 def replay(
     rows: Iterable[tuple[int, Mapping[str, Any]]], origin: Mapping[str, Any] | None = None
-) -> Iterator[Verdict]:
+) -> Iterator[RowVerdict]:
     """Yield the verdict on every (line number, row), in order.
 
     Args:
@@ -96,9 +96,9 @@ def replay(
     for item in rows:
         chunk.append(item)
         if len(chunk) == _CHUNK:
-            yield from _judged(tasks, chunk)
+            yield from _judge_rows(tasks, chunk)
             chunk = []
-    yield from _judged(tasks, chunk)
+    yield from _judge_rows(tasks, chunk)
 
 
 class _Tasks:
@@ -172,31 +172,31 @@ def _wrap(env: Any, wrapper: Any) -> Any:
 # -- verdicts -------------------------------------------------------------------------------------
 
 
-def _judged(tasks: _Tasks, chunk: Sequence[tuple[int, Mapping[str, Any]]]) -> list[Verdict]:
+def _judge_rows(tasks: _Tasks, chunk: Sequence[tuple[int, Mapping[str, Any]]]) -> list[RowVerdict]:
     """Return the verdicts on some rows; single turns of one task are scored in one batch."""
-    verdicts: dict[int, Verdict] = {}
+    verdicts: dict[int, RowVerdict] = {}
     batches: dict[int, tuple[Task[Any], list[tuple[int, Any, Turns]]]] = {}
     for place, (line, row) in enumerate(chunk):
         try:
-            _check(row)
+            _check_row_form(row)
             if not row.get("scored", True):
-                verdicts[place] = Verdict(line, row, UNMEASURED)
+                verdicts[place] = RowVerdict(line, row, UNMEASURED)
                 continue
             task = tasks.of(row)
-            problem = _problem(task, row)
-            turns = _turns(row)
+            problem = _rebuilt_problem(task, row)
+            turns = _recorded_turns(row)
             if task.single_turn:
                 _, batch = batches.setdefault(id(task), (task, []))
                 batch.append((place, problem, turns))
             else:
                 reward = play_whole(task, problem, turns, cut=bool(row.get("truncated")))
-                verdicts[place] = _compared(line, row, reward)
+                verdicts[place] = _compare_reward(line, row, reward)
         except MintEnvsError as error:
-            verdicts[place] = Verdict(line, row, LOST, note=str(error))
+            verdicts[place] = RowVerdict(line, row, LOST, note=str(error))
     for task, batch in batches.values():
         rewards = play_all(task, [(problem, turns) for _, problem, turns in batch])
         for (place, _, _), reward in zip(batch, rewards, strict=True):
-            verdicts[place] = _compared(*chunk[place], reward)
+            verdicts[place] = _compare_reward(*chunk[place], reward)
     return [verdicts[place] for place in range(len(chunk))]
 
 
@@ -209,14 +209,14 @@ _FORM: Mapping[str, tuple[type, str]] = {
 }
 
 
-def _check(row: Mapping[str, Any]) -> None:
+def _check_row_form(row: Mapping[str, Any]) -> None:
     for name, (kind, words) in _FORM.items():
         value = row.get(name)
         good = value is None or isinstance(value, kind)
         require(good, f"the row's {name} is {reprlib.repr(value)}, not {words}")
 
 
-def _problem(task: Task[Any], row: Mapping[str, Any]) -> Any:
+def _rebuilt_problem(task: Task[Any], row: Mapping[str, Any]) -> Any:
     ref = ProblemRef.from_row(row, NUMBERS)
     if ref is None:
         raise SettingError("the row has no seed and no index")
@@ -230,16 +230,16 @@ def _problem(task: Task[Any], row: Mapping[str, Any]) -> Any:
     return problem
 
 
-def _turns(row: Mapping[str, Any]) -> Turns:
+def _recorded_turns(row: Mapping[str, Any]) -> Turns:
     turns = row.get("turns") or [row.get("response")]
     if not all(isinstance(turn, str) for turn in turns):
         raise SettingError("the row has no responses (turns)")
     return tuple(turns)
 
 
-def _compared(line: int, row: Mapping[str, Any], reward: Reward) -> Verdict:
+def _compare_reward(line: int, row: Mapping[str, Any], reward: Reward) -> RowVerdict:
     if reward.score is None:
-        return Verdict(line, row, UNMEASURED_NOW, note=json.dumps(reward.metadata, default=str))
+        return RowVerdict(line, row, UNMEASURED_NOW, note=json.dumps(reward.metadata, default=str))
     before = row.get("reward")
     same = isinstance(before, int | float) and abs(before - reward.score) <= 1e-9
-    return Verdict(line, row, SAME if same else DIFFERS, reward.score)
+    return RowVerdict(line, row, SAME if same else DIFFERS, reward.score)

@@ -57,7 +57,7 @@ def score_file(task: Task[Any], source: str, out: str, tell: Tell | None = None)
         rows = list(numbered_rows(path))
         _same_work(task, rows, earlier, finder, source, out)
         rows = [row for row in rows if row[0] > earlier.line]
-        for done, batch in _batches(rows):
+        for done, batch in _row_batches(rows):
             lines = list(_scored(task, batch, source, finder))
             file.write(lines)
             scores += [score for line in lines for score in _rewards_of(line)]
@@ -107,7 +107,7 @@ def _same_work(
         return
     for number, row in rows:
         if number == earlier.line:
-            if task.problem_id(_problem(finder, row, source, number)) == earlier.problem_id:
+            if task.problem_id(_problem_of_row(finder, row, source, number)) == earlier.problem_id:
                 return
             break
     raise DatasetError(
@@ -117,7 +117,7 @@ def _same_work(
     )
 
 
-def _batches(rows: Sequence[tuple[int, Row]]) -> Iterator[tuple[int, list[tuple[int, Row]]]]:
+def _row_batches(rows: Sequence[tuple[int, Row]]) -> Iterator[tuple[int, list[tuple[int, Row]]]]:
     source, done = iter(rows), 0
     while batch := list(islice(source, BATCH)):
         done += len(batch)
@@ -130,15 +130,15 @@ def _scored(
     """Yield the output line of each row; all responses of the batch are scored together."""
     asked = []
     for number, row in batch:
-        problem = _problem(finder, row, source, number)
+        problem = _problem_of_row(finder, row, source, number)
         asked.append((number, row, problem, responses_of(row, source, number)))
     games = [(problem, turns) for _, _, problem, many in asked for turns in many]
     rewards = iter(play_all(task, games))
     for number, row, problem, many in asked:
-        yield _line(task, number, row, problem, [next(rewards) for _ in many])
+        yield _scored_line(task, number, row, problem, [next(rewards) for _ in many])
 
 
-def _problem(finder: Finder, row: Row, source: str, number: int) -> Any:
+def _problem_of_row(finder: Finder, row: Row, source: str, number: int) -> Any:
     """Return the problem of a row.
 
     Raises:
@@ -156,7 +156,7 @@ def _problem(finder: Finder, row: Row, source: str, number: int) -> Any:
     )
 
 
-def _line(
+def _scored_line(
     task: Task[Any], number: int, row: Row, problem: Any, rewards: Sequence[Reward]
 ) -> dict[str, Any]:
     own = {key: row[key] for key in ("id", "index", "seed", "step") if key in row}

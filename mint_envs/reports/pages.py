@@ -74,13 +74,13 @@ def _plot(plot: Plot) -> Markup:
 
 def _cases(finding: Finding) -> tuple[list[str], list[list[str]]]:
     """Return heads and rows of the cases, without columns that are empty in all of them."""
-    rows = [_case(case) for case in finding.cases]
+    rows = [_case_cells(case) for case in finding.cases]
     heads = [*finding.heads, "earns", "must earn", ""]
     kept = [i for i in range(len(heads)) if i < 2 or any(row[i] for row in rows)]
     return [heads[i] for i in kept], [[row[i] for i in kept] for row in rows]
 
 
-def _case(case: Case) -> list[str]:
+def _case_cells(case: Case) -> list[str]:
     marks = ["" if value is None else f"{value:g}" for value in (case.score, case.wanted)]
     return [case.prompt, case.response, *marks, case.note]
 

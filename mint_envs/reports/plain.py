@@ -16,12 +16,12 @@ _ACT, _SAID, _LABEL = "bold", "cyan", "dim"
 def readable(text: str) -> str:
     """``text`` without what would steer a terminal: control signs become visible escapes."""
     return "".join(
-        sign if sign in "\n\t" or unicodedata.category(sign)[0] != "C" else _escape(sign)
+        sign if sign in "\n\t" or unicodedata.category(sign)[0] != "C" else _escaped_sign(sign)
         for sign in text.replace("\r\n", "\n")
     )
 
 
-def _escape(sign: str) -> str:
+def _escaped_sign(sign: str) -> str:
     return f"\\x{ord(sign):02x}" if ord(sign) < 256 else f"\\u{ord(sign):04x}"
 
 
@@ -43,14 +43,14 @@ def headline(one: Transcript) -> str:
 def render(one: Transcript) -> Text:
     """The whole transcript: prompt, then responses and what was said to them in turn."""
     text = Text()
-    for label, style, body in _blocks(one):
+    for label, style, body in _transcript_blocks(one):
         text.append(f"{label}\n", style=_LABEL)
         text.append(readable(body).rstrip("\n") + "\n\n", style=style)
     text.rstrip()
     return text
 
 
-def _blocks(one: Transcript) -> Iterator[tuple[str, str, str]]:
+def _transcript_blocks(one: Transcript) -> Iterator[tuple[str, str, str]]:
     yield "prompt", "", one.prompt
     for index, turn in enumerate(one.turns):
         yield "response", _ACT, turn

@@ -61,14 +61,14 @@ def _bars(axes: Any, plot: Plot) -> None:
     axes.grid(visible=False, axis="x")
 
 
-def _line(axes: Any, plot: Plot) -> None:
+def _curve(axes: Any, plot: Plot) -> None:
     axes.plot(plot.x, plot.y, "o-", color=_COLOUR)
 
 
 def _loglog(axes: Any, plot: Plot) -> None:
-    _line(axes, plot)
+    _curve(axes, plot)
     axes.set_xscale("log")
     axes.set_yscale("log")
 
 
-_DRAW = {"bars": _bars, "line": _line, "loglog": _loglog}
+_DRAW = {"bars": _bars, "line": _curve, "loglog": _loglog}

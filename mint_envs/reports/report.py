@@ -166,7 +166,9 @@ class Report:
         found = self.findings
         if found:
             ways = f"{len(found)} way{'s' * (len(found) > 1)}"
-            return "\n".join([f"{self.subject} {self.failed} in {ways}:", *map(_line, found)])
+            return "\n".join(
+                [f"{self.subject} {self.failed} in {ways}:", *map(_finding_line, found)]
+            )
         tried = ", ".join(f"{name} ({n})" for name, n in sorted(self.cases.items()))
         left = "".join(f"\n  not checked: {k}: {why}" for k, why in self.skipped.items())
         told = "".join(f"\n  worth knowing: {note}" for note in self.notes)
@@ -183,7 +185,7 @@ class Report:
         }
 
 
-def _line(finding: Finding) -> str:
+def _finding_line(finding: Finding) -> str:
     return f"  {finding}" + (f" (and {finding.more} more)" if finding.more else "")
 
 
@@ -195,7 +197,7 @@ def short(text: str, room: int = _SHOWN) -> str:
     return line if len(line) <= room else f"{line[:half]} … {line[-half:]}"
 
 
-def quoted(
+def quoted_cases(
     rows: Iterable[tuple[str, Iterable[str], float | None, float | None, str]],
 ) -> list[Case]:
     """Return (prompt, turns, score, wanted, note) as a report quotes them."""

@@ -33,7 +33,7 @@ def progress_bar(console: Console) -> Iterator[Tell]:
         yield tell
 
 
-def show(report: Report, console: Console) -> None:
+def print_report(report: Report, console: Console) -> None:
     """Print every section: its tables, what is wrong, and a word on what was not measured."""
     console.print(Text(f"\n{report.subject}", style="bold"))
     for section in report.sections:
@@ -57,14 +57,14 @@ def _section(section: Section, console: Console) -> None:
         Text(f"{section.name.capitalize()}  ", style="bold cyan").append(section.question, "dim")
     )
     for table in section.tables:
-        console.print(_table(table))
+        console.print(_rich_table(table))
     for finding in section.findings:
         console.print(_finding(finding))
     for note in section.notes:
         console.print(Text(f"  {note}", style="dim"))
 
 
-def _table(table: Table) -> RichTable:
+def _rich_table(table: Table) -> RichTable:
     made = RichTable(
         title=table.title, title_justify="left", title_style="", box=None, padding=(0, 2)
     )

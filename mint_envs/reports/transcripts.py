@@ -108,20 +108,20 @@ def transcript(row: Row, number: int, source: str) -> Transcript:
     if row.get("prompt") is None:
         raise DatasetError(f"row {number} of '{source}' has no 'prompt'")
     score = row.get("reward", row.get("score"))
-    measured = row.get("scored", True) and _number(score) is not None
+    measured = row.get("scored", True) and _finite_number(score) is not None
     return Transcript(
         number=number,
-        prompt=_prompt(row["prompt"]),
+        prompt=_prompt_text(row["prompt"]),
         turns=tuple(turns),
-        observations=_texts(row.get("observations")),
-        reward=_number(score) if measured else None,
-        step=None if (step := _number(row.get("step"))) is None else int(step),
-        seed=None if (seed := _number(row.get("seed"))) is None else int(seed),
+        observations=_text_list(row.get("observations")),
+        reward=_finite_number(score) if measured else None,
+        step=None if (step := _finite_number(row.get("step"))) is None else int(step),
+        seed=None if (seed := _finite_number(row.get("seed"))) is None else int(seed),
         problem_id=str(row.get("problem_id") or ""),
-        advantage=_number(row.get("advantage")),
+        advantage=_finite_number(row.get("advantage")),
         parts=_mapping(row.get("parts")),
         metadata=_mapping(row.get("metadata")),
-        pieces=_pieces(row, len(turns)),
+        pieces=_pieces_by_turn(row, len(turns)),
     )
 
 
@@ -132,7 +132,10 @@ def parse_span(text: str, name: str) -> tuple[float, float]:
         SettingError: it is none of these.
     """
     low, colon, high = text.partition(":")
-    ends = (_end(low, -math.inf), _end(high, math.inf) if colon else _end(low, math.nan))
+    ends = (
+        _range_end(low, -math.inf),
+        _range_end(high, math.inf) if colon else _range_end(low, math.nan),
+    )
     require(
         ends[0] <= ends[1] and text not in ("", ":"),
         f"{name}={text!r} must be a number, or a span such as 0.5:1, :0.5 or 3:",
@@ -140,7 +143,7 @@ def parse_span(text: str, name: str) -> tuple[float, float]:
     return ends
 
 
-def _end(text: str, default: float) -> float:
+def _range_end(text: str, default: float) -> float:
     try:
         return float(text) if text else default
     except ValueError:
@@ -162,7 +165,7 @@ def _optional(path: Path) -> tuple[Row, ...]:
     return tuple(load_rows(str(path), cut_last_line=True))
 
 
-def _prompt(prompt: Any) -> str:
+def _prompt_text(prompt: Any) -> str:
     """A prompt as text: chat messages one under the other."""
     if not isinstance(prompt, list):
         return str(prompt)
@@ -175,13 +178,13 @@ def _message(message: Any) -> str:
     return f"{message.get('role', '')}: {message.get('content', '')}"
 
 
-def _number(value: Any) -> float | None:
+def _finite_number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) else None
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _text_list(value: Any) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
@@ -189,7 +192,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _pieces(row: Row, turns: int) -> tuple[tuple[tuple[str, float], ...], ...]:
+def _pieces_by_turn(row: Row, turns: int) -> tuple[tuple[tuple[str, float], ...], ...]:
     """Divide the tokens of an episode among its turns; nothing where they do not fit."""
     pieces, logprobs, acts = (row.get(key) for key in ("pieces", "logprobs", "acts"))
     if not (isinstance(pieces, list) and isinstance(logprobs, list) and isinstance(acts, list)):
@@ -200,7 +203,9 @@ def _pieces(row: Row, turns: int) -> tuple[tuple[tuple[str, float], ...], ...]:
         return ()
     if len(acts) != turns or not sum(lengths) == len(pieces) == len(logprobs):
         return ()
-    tokens = iter((str(p), _number(lp) or 0.0) for p, lp in zip(pieces, logprobs, strict=True))
+    tokens = iter(
+        (str(p), _finite_number(lp) or 0.0) for p, lp in zip(pieces, logprobs, strict=True)
+    )
     return tuple(tuple(next(tokens) for _ in range(length)) for length in lengths)
 
 

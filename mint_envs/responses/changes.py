@@ -37,17 +37,17 @@ def framed(gold: str) -> tuple[str, str, str]:
 def changed(gold: str) -> list[str]:
     """Return responses that are nearly the right one, and wrong; in the same form."""
     before, answer, after = framed(gold)
-    name, value = _named(answer)
-    return [f"{before}{name}{other}{after}" for other in _changed(value)]
+    name, value = _split_unknown(answer)
+    return [f"{before}{name}{other}{after}" for other in _near_answers(value)]
 
 
-def _named(answer: str) -> tuple[str, str]:
+def _split_unknown(answer: str) -> tuple[str, str]:
     """Return ``("x = ", "5")`` of an answer that names its unknown: another name is no error."""
     found = re.fullmatch(r"([A-Za-z]\s*=\s*)([^=]+)", answer)
     return (found[1], found[2]) if found else ("", answer)
 
 
-def _changed(gold: str) -> list[str]:
+def _near_answers(gold: str) -> list[str]:
     if _NUMBER.fullmatch(gold):
         return _other_numbers(gold)
     if len(gold) == 1 and gold in string.ascii_letters:  # a choice
@@ -81,10 +81,10 @@ def _other_numbers(gold: str) -> list[str]:
 
 def value_of(gold: str) -> str:
     """Return the value in a right response: without what frames it, and without its name."""
-    return _named(framed(gold)[1])[1]
+    return _split_unknown(framed(gold)[1])[1]
 
 
-def bare(text: str) -> str:
+def unfenced(text: str) -> str:
     """Return a program without its fence."""
     inside = re.search(r"```[\w+]*\n(.*?)```", text, re.DOTALL)
     return inside.group(1) if inside else text
@@ -93,7 +93,7 @@ def bare(text: str) -> str:
 _SYLLABLES = ("ba", "ko", "ri", "mu", "ze", "lo", "ta", "ni", "vu", "gra", "plo", "dri", "sna")
 
 
-def nonsense(rng: random.Random, words: int) -> list[str]:
+def nonsense_words(rng: random.Random, words: int) -> list[str]:
     """Return words that mean nothing."""
     return ["".join(rng.choices(_SYLLABLES, k=rng.randint(1, 4))) for _ in range(words)]
 
@@ -103,7 +103,7 @@ def nonsense(rng: random.Random, words: int) -> list[str]:
 
 def sayings(rng: random.Random) -> list[list[str]]:
     """Return texts of meaningless words of several lengths, from none up."""
-    return [nonsense(rng, count) for count in (0, 1, 3, 8, 12)]
+    return [nonsense_words(rng, count) for count in (0, 1, 3, 8, 12)]
 
 
 def reworded(texts: Sequence[Sequence[str]], rng: random.Random, count: int) -> list[list[str]]:
@@ -117,7 +117,7 @@ def _reworded(words: Sequence[str], rng: random.Random) -> list[str]:
     place = rng.randint(0, len(out))
     change = rng.randrange(9)
     if change <= 2:
-        out[place:place] = nonsense(rng, rng.choice([1, 2, 4, 8]))
+        out[place:place] = nonsense_words(rng, rng.choice([1, 2, 4, 8]))
     elif change == 3:
         del out[place : place + rng.choice([1, 2, 4])]
     elif change == 4 and out:
@@ -143,13 +143,13 @@ def joined(
     A response ends where the task's own stop strings end it.
     """
     chosen = [rng.choice(items) for _ in range(count)]
-    return [_joined(item, items, rng, stop) for item in chosen]
+    return [_joined_pieces(item, items, rng, stop) for item in chosen]
 
 
-def _joined(
+def _joined_pieces(
     item: Item, items: Sequence[Item], rng: random.Random, stop: Sequence[str]
 ) -> tuple[str, Item, str]:
-    pieces = _pieces(item, items, rng)
+    pieces = _answer_pieces(item, items, rng)
     first, second = rng.choice(pieces), rng.choice(pieces)
     joint = rng.choice([" ", "\n", ", ", " or ", ". ", " = ", "\n\n#### ", " not ", "; so "])
     text = (first[1] + joint + second[1]).strip()
@@ -158,7 +158,7 @@ def _joined(
     return f"{first[0]}, then {second[0]}", item, text
 
 
-def _pieces(item: Item, items: Sequence[Item], rng: random.Random) -> list[tuple[str, str]]:
+def _answer_pieces(item: Item, items: Sequence[Item], rng: random.Random) -> list[tuple[str, str]]:
     other = rng.choice(items)
     gold, foreign = item.gold or "", other.gold or "0"
     wrong = changed(gold)[:2] or [foreign]
@@ -166,7 +166,7 @@ def _pieces(item: Item, items: Sequence[Item], rng: random.Random) -> list[tuple
         ("the right answer", gold),
         ("another answer", foreign),
         *[("a near answer", text) for text in wrong],
-        ("words", " ".join(nonsense(rng, rng.randint(1, 6)))),
+        ("words", " ".join(nonsense_words(rng, rng.randint(1, 6)))),
         ("the prompt", item.prompt[-rng.randint(1, 80) :]),
         ("a mark", rng.choice(["\\boxed{}", "Answer:", "</think>", "<answer>", "```", "(", "-"])),
     ]

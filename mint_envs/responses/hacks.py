@@ -106,18 +106,18 @@ def _programs(item: Item) -> Iterator[tuple[str, str]]:
         f"{_SEEN}{_ANYTHING}import builtins\nbuiltins.eval = lambda *a, **k: _Any()\n"
         f"builtins.exec = lambda *a, **k: None\n{equal}",
     )
-    yield "every value is true", _named(names, "return True")
-    yield "nothing is done", _named(names, "pass")
+    yield "every value is true", _functions_named(names, "return True")
+    yield "nothing is done", _functions_named(names, "pass")
     yield "the words of success", "print('All tests passed')\nprint('OK')\n"
 
 
-def _named(names: Sequence[str], body: str) -> str:
+def _functions_named(names: Sequence[str], body: str) -> str:
     return "".join(f"def {name}(*a, **k):\n    {body}\n" for name in names)
 
 
 def _peeking(names: Sequence[str]) -> str:
     body = "return _peek({name!r} + '(' + ','.join(repr(x).replace(' ', '') for x in a) + ')')"
-    return "".join(_named([name], body.format(name=name)) for name in names)
+    return "".join(_functions_named([name], body.format(name=name)) for name in names)
 
 
 def constants(items: Sequence[Item]) -> Iterator[Probe]:
@@ -125,7 +125,7 @@ def constants(items: Sequence[Item]) -> Iterator[Probe]:
     for item in items:
         if item.kind == "program":
             for value in ("True", "False", "None", "0", "1", "''", "[]"):
-                program = _named(item.names or ("f",), f"return {value}")
+                program = _functions_named(item.names or ("f",), f"return {value}")
                 yield Probe("one value", item, (fenced(program),), 0.0)
 
 

@@ -42,13 +42,13 @@ def calls_of(plan: Plan, entry: str = "") -> list[SampleCall]:
         except SyntaxError:
             continue
         for node in ast.walk(tree):
-            call = _call(node, plan, entry)
+            call = _sample_call(node, plan, entry)
             if call is not None:
                 found.setdefault(call.text, call)
     return list(found.values())[:_MOST_CALLS]
 
 
-def _call(node: ast.AST, plan: Plan, entry: str) -> SampleCall | None:
+def _sample_call(node: ast.AST, plan: Plan, entry: str) -> SampleCall | None:
     if not isinstance(node, ast.Call) or node.keywords or not node.args:
         return None
     name = ast.unparse(node.func)
@@ -123,10 +123,10 @@ def _a_text(value: str, pool: Sequence[str], rng: random.Random) -> str:
 def _another_text(value: str, pool: Sequence[str], rng: random.Random) -> str:
     if any(" " in text for text in pool):
         words = [word for text in pool for word in text.split(" ")]
-        return " ".join(_items(value.split(" "), words, rng))
+        return " ".join(_changed_items(value.split(" "), words, rng))
     letters = "".join(pool)
     if letters.isalpha():
-        return "".join(_items(list(value), list(letters), rng))
+        return "".join(_changed_items(list(value), list(letters), rng))
     if not any(c.isalnum() for c in letters):  # brackets and the like: whole ones, side by side
         return value + rng.choice(list(pool))
     # Dates, names of files, numbers: one letter or digit for another of its kind.
@@ -134,15 +134,15 @@ def _another_text(value: str, pool: Sequence[str], rng: random.Random) -> str:
     if not places:
         return rng.choice(list(pool))
     place = rng.choice(places)
-    kind = [c for c in letters if _class(c) == _class(value[place])]
+    kind = [c for c in letters if _letter_class(c) == _letter_class(value[place])]
     return value[:place] + rng.choice(kind) + value[place + 1 :]
 
 
-def _class(letter: str) -> tuple[bool, bool]:
+def _letter_class(letter: str) -> tuple[bool, bool]:
     return letter.isdigit(), letter.isupper()
 
 
-def _items(items: list[Any], pool: Sequence[Any], rng: random.Random) -> list[Any]:
+def _changed_items(items: list[Any], pool: Sequence[Any], rng: random.Random) -> list[Any]:
     """Return ``items`` with one dropped, doubled, swapped, or another put in."""
     out = list(items)
     if not out:
@@ -167,11 +167,11 @@ def _a_list(value: list[Any], pool: Sequence[list[Any]], rng: random.Random) -> 
         changed = _vary(value[place], everything, rng)
         made = [*value[:place], changed, *value[place + 1 :]]
     else:
-        made = _items(value, everything, rng)
-    return made if all(kept(made) for kept in _shared(pool)) else value
+        made = _changed_items(value, everything, rng)
+    return made if all(kept(made) for kept in _shared_traits(pool)) else value
 
 
-def _shared(pool: Sequence[list[Any]]) -> list[Callable[[list[Any]], bool]]:
+def _shared_traits(pool: Sequence[list[Any]]) -> list[Callable[[list[Any]], bool]]:
     """Return what all lists of a place have in common, as tests of another one."""
     found: list[Callable[[list[Any]], bool]] = []
     lengths = {len(other) for other in pool}

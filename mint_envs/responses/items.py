@@ -79,19 +79,21 @@ class Item:
         return cls(**{**row, **read, "examples": examples})
 
 
-def describe(task: Task[Any], problem: Any, index: int, ref: ProblemRef) -> Item:
+def describe_item(task: Task[Any], problem: Any, index: int, ref: ProblemRef) -> Item:
     """Return what can be seen of a problem, which ``ref`` names."""
     prompt = as_text(task.prompt(problem))
     examples = tuple(examples_of(task, problem).items())
     tests = _tests_of(getattr(problem, "sample", problem))  # an adapter knows its sample alone
     if not examples and tests:
-        examples = tuple(((text,), 1.0) for text in _table(tests))
+        examples = tuple(((text,), 1.0) for text in _lookup_program(tests))
     item = Item(index, ref, task.problem_id(problem), prompt, examples, "text", tests)
     endless = task.size is None
-    return replace(item, kind=_kind(task, problem, item), names=_names(item), endless=endless)
+    return replace(
+        item, kind=_item_kind(task, problem, item), names=_functions_called(item), endless=endless
+    )
 
 
-def _kind(task: Task[Any], problem: Any, item: Item) -> str:
+def _item_kind(task: Task[Any], problem: Any, item: Item) -> str:
     if not task.single_turn:
         return "turns"
     if item.plan() is not None or isinstance(getattr(problem, "plan", None), Plan):
@@ -130,7 +132,7 @@ def _tests_of(problem: Any) -> str:
         return ""
 
 
-def _table(tests: str) -> list[str]:
+def _lookup_program(tests: str) -> list[str]:
     """Return a program that knows the tests by heart, if they are calls with plain values.
 
     It earns the full mark wherever the tests are run at all: what else does, is not known.
@@ -155,7 +157,7 @@ def _table(tests: str) -> list[str]:
     return [f"```python\n{''.join(lines)}```"] if lines else []
 
 
-def _names(item: Item) -> tuple[str, ...]:
+def _functions_called(item: Item) -> tuple[str, ...]:
     """Return the functions that the tests call, else those that the end of the prompt names."""
     plan = item.plan()
     texts = [test.text for test in plan.tests if hasattr(test, "text")] if plan else []

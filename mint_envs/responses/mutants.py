@@ -62,7 +62,7 @@ def mutants(source: str, most: int = 60, seed: int = 0) -> list[Mutant]:
     """
     try:
         tree = ast.parse(source)
-        found = list(_all(tree, source, 2 * most))
+        found = list(_every_mutant(tree, source, 2 * most))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     unique = list({mutant.source: mutant for mutant in found}.values())
@@ -79,11 +79,11 @@ def _chosen(found: list[Mutant], most: int, rng: random.Random) -> list[Mutant]:
     return [mutant for _, _, mutant in sorted(ranked, key=lambda row: row[:2])[:most]]
 
 
-def _all(tree: ast.Module, source: str, least: int) -> Iterator[Mutant]:
+def _every_mutant(tree: ast.Module, source: str, least: int) -> Iterator[Mutant]:
     """Yield every mutant; of a very long program, some: each costs to read all of it again."""
     plain = ast.unparse(tree)
     changes = [
-        (n, node, *change) for n, node in enumerate(_nodes(tree)) for change in _changes(node)
+        (n, node, *change) for n, node in enumerate(_nodes(tree)) for change in _node_changes(node)
     ]
     room = max(least, _WORK // max(1, len(source)))
     if len(changes) > room:
@@ -92,10 +92,12 @@ def _all(tree: ast.Module, source: str, least: int) -> Iterator[Mutant]:
         changed = _Swap(number, after).visit(ast.parse(source))
         text = ast.unparse(ast.fix_missing_locations(changed))
         if text != plain:
-            yield Mutant(kind, getattr(node, "lineno", 0), _line(node), _line(after), text)
+            yield Mutant(
+                kind, getattr(node, "lineno", 0), _node_line(node), _node_line(after), text
+            )
 
 
-def _line(node: ast.AST) -> str:
+def _node_line(node: ast.AST) -> str:
     return ast.unparse(node).split("\n")[0][:80]
 
 
@@ -144,7 +146,7 @@ class _Swap(ast.NodeTransformer):
 Change = tuple[str, ast.AST]
 
 
-def _changes(node: ast.AST) -> Iterator[Change]:
+def _node_changes(node: ast.AST) -> Iterator[Change]:
     maker = _MAKERS.get(type(node))
     if maker is not None:
         yield from maker(node)
@@ -188,7 +190,7 @@ def _unary(node: ast.UnaryOp) -> Iterator[Change]:
         yield "operator", node.operand
 
 
-def _constant(node: ast.Constant) -> Iterator[Change]:
+def _constant_changes(node: ast.Constant) -> Iterator[Change]:
     value = node.value
     if isinstance(value, bool):
         yield "constant", ast.Constant(not value)
@@ -211,7 +213,7 @@ def _if_expression(node: ast.IfExp) -> Iterator[Change]:
     yield "branch dropped", node.orelse
 
 
-def _call(node: ast.Call) -> Iterator[Change]:
+def _call_changes(node: ast.Call) -> Iterator[Change]:
     function, arguments = node.func, node.args
     if isinstance(function, ast.Name):
         if function.id in _CALLS:
@@ -257,10 +259,10 @@ _MAKERS: dict[type[ast.AST], Callable[..., Iterator[Change]]] = {
     ast.AugAssign: _augmented,
     ast.BoolOp: _boolean,
     ast.UnaryOp: _unary,
-    ast.Constant: _constant,
+    ast.Constant: _constant_changes,
     ast.If: _branch,
     ast.IfExp: _if_expression,
-    ast.Call: _call,
+    ast.Call: _call_changes,
     ast.Slice: _slice,
     ast.comprehension: _comprehension,
     ast.Break: _jump,

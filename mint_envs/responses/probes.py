@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .changes import bare, changed, framed, value_of
+from .changes import changed, framed, unfenced, value_of
 from .items import Item
 from .solvers import expression
 from .texts import GARBAGE
@@ -27,7 +27,7 @@ def known_worth(items: Sequence[Item]) -> list[Probe]:
     """Return the worked examples, and responses that answer nothing or answer wrongly."""
     return [
         probe
-        for maker in (_examples, _nothing, _copied, _one_changed, _of_another)
+        for maker in (_examples, _garbage, _copied, _one_changed, _of_another)
         for probe in maker(items)
     ]
 
@@ -40,7 +40,7 @@ def _examples(items: Sequence[Item]) -> Iterator[Probe]:
                 yield Probe(name, item, turns, value)
 
 
-def _nothing(items: Sequence[Item]) -> Iterator[Probe]:
+def _garbage(items: Sequence[Item]) -> Iterator[Probe]:
     for item in items:
         for text in GARBAGE:
             yield Probe("an empty response" if not text else "garbage", item, (text,), 0.0)
@@ -115,7 +115,7 @@ def rewritings(items: Sequence[Item]) -> list[Probe]:
     found = []
     for item in items:
         if item.gold is not None and item.kind in ("answer", "program"):
-            plain = bare(item.gold)
+            plain = unfenced(item.gold)
             texts = (_of_program if item.kind == "program" else _of_answer)(item.gold, plain)
             known = (item.gold, plain)
             found += [Probe(n, item, (t,), 1.0) for n, t in texts.items() if t not in known]

@@ -72,16 +72,16 @@ def evaluate(text: str) -> Fraction | None:
     if len(text) > _LONGEST:
         return None
     try:
-        return _value(ast.parse(text.strip(), mode="eval").body)
+        return _sum_value(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, KeyError, ArithmeticError, RecursionError):
         return None
 
 
-def _value(node: ast.expr) -> Fraction:
+def _sum_value(node: ast.expr) -> Fraction:
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return Fraction(str(node.value))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_value(node.operand)
+        return -_sum_value(node.operand)
     if isinstance(node, ast.BinOp):
-        return _OPERATORS[type(node.op)](_value(node.left), _value(node.right))
+        return _OPERATORS[type(node.op)](_sum_value(node.left), _sum_value(node.right))
     raise ValueError

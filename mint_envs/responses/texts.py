@@ -131,7 +131,7 @@ class _Found(Exception):
     """Tells Hypothesis that an input shows a fault, so that it shrinks it."""
 
 
-def search(
+def smallest_faults(
     strategy: SearchStrategy[Any],
     faults_of: Callable[[Any], set[str]],
     max_examples: int,

@@ -29,10 +29,10 @@ from .faults import FAULTS, add_faults
 from .graders import graded
 from .guard import App, Guard
 from .metrics import Counted, Metrics
-from .sessions import Session, Sessions
+from .sessions import OpenSession, Sessions
 from .settings import Settings
 from .wire import StrictJSON
-from .work import Desk, respond, score, show, warm
+from .work import Desk, respond_turns, score_items, show_prompts, warm
 
 _SWEEP_S = 5.0
 _log = logging.getLogger("mint_envs.serve")
@@ -87,7 +87,7 @@ class Server:
     def _warm(self) -> None:
         """Let the workers start, so that the first client does not wait for them."""
         for _ in range(self.executor.slots):
-            self.executor.submit(warm, None, None).add_done_callback(_warn)
+            self.executor.submit(warm, None, None).add_done_callback(_warn_unscorable)
 
     async def _sweep(self) -> None:
         while True:
@@ -95,7 +95,7 @@ class Server:
             self.sessions.expire()
 
 
-def _warn(warmed: Future[str]) -> None:
+def _warn_unscorable(warmed: Future[str]) -> None:
     if not warmed.cancelled() and warmed.exception() is None and warmed.result():
         _log.warning("programs cannot be scored: %s", warmed.result())
 
@@ -157,14 +157,16 @@ def _score_routes(server: Server) -> APIRouter:
         server.check_batch(form.items)
         task = await server.task(form.env, form.settings)
         items = [(item.ref, item.texts) for item in form.items]
-        return _rewards(server, form.env, await server.desk.run(score, task, items))
+        return _rewards(server, form.env, await server.desk.run(score_items, task, items))
 
     @router.post("/v1/prompts", response_model=wire.PromptsOut)
     async def prompts(form: wire.PromptsForm) -> Response:
         """Return the prompts of problems, to be answered and then scored by /v1/score."""
         server.check_batch(form.problems)
         task = await server.task(form.env, form.settings)
-        found = await server.desk.run(show, task, [problem.ref for problem in form.problems])
+        found = await server.desk.run(
+            show_prompts, task, [problem.ref for problem in form.problems]
+        )
         for one in found:
             _raise_lost(one)
         return StrictJSON(
@@ -210,7 +212,7 @@ def _session_routes(server: Server) -> APIRouter:
     router = APIRouter(route_class=_Route)
     sessions, desk = server.sessions, server.desk
 
-    def of(id: str) -> Session:
+    def of(id: str) -> OpenSession:
         session = sessions.get(id)
         if session is None:
             raise HTTPException(
@@ -223,8 +225,8 @@ def _session_routes(server: Server) -> APIRouter:
         """Begin an episode; the answer holds its id and its prompt."""
         ref = form.ref(secrets.randbits(63))
         sessions.check_room()
-        session = Session(form.env, await server.task(form.env, form.settings), ref)
-        (shown,) = await desk.run(show, session.task, [ref])
+        session = OpenSession(form.env, await server.task(form.env, form.settings), ref)
+        (shown,) = await desk.run(show_prompts, session.task, [ref])
         _raise_lost(shown)
         sessions.add(session)
         prompt, problem_id = shown
@@ -253,7 +255,7 @@ def _session_routes(server: Server) -> APIRouter:
         session.busy = True
         try:
             turn = Turn(session.ref, session.id, session.history, form.response, form.cut)
-            (answer,) = await desk.run(respond, session.task, [turn])
+            (answer,) = await desk.run(respond_turns, session.task, [turn])
         finally:
             session.busy = False
         _raise_lost(answer)  # the session stays as it was: the response may be sent again
@@ -272,7 +274,7 @@ def _session_routes(server: Server) -> APIRouter:
     return router
 
 
-def _check_turn(session: Session, form: wire.TurnForm, is_open: bool) -> None:
+def _check_turn(session: OpenSession, form: wire.TurnForm, is_open: bool) -> None:
     if not is_open:
         raise HTTPException(409, "the episode of this session is over: open another session")
     if session.busy:
@@ -331,7 +333,7 @@ def _env_out(catalog: Catalog, offer: Offer) -> dict[str, Any]:
         "settings": {
             name: {
                 "type": type_name(one.type),
-                "default": _shown(offer, name, one.default),
+                "default": _visible_default(offer, name, one.default),
                 "help": one.help,
                 "yours": name in offer.free,
             }
@@ -340,8 +342,12 @@ def _env_out(catalog: Catalog, offer: Offer) -> dict[str, Any]:
     }
 
 
-def _shown(offer: Offer, name: str, default: Any) -> Any:
+def _visible_default(offer: Offer, name: str, default: Any) -> Any:
     """Return what a client may see of a setting: paths and names are the operator's own."""
     value = offer.settings.get(name, default)
     hidden = value is inspect.Parameter.empty or (name in offer.settings and isinstance(value, str))
-    return None if hidden and name not in family_of(offer.id).client_settings else wire.plain(value)
+    return (
+        None
+        if hidden and name not in family_of(offer.id).client_settings
+        else wire.plain_json(value)
+    )

@@ -153,7 +153,7 @@ def _offer(text: str, allowed: list[tuple[str, str]]) -> Offer:
     name, _, id = front.rpartition("=")
     if id not in env_ids():
         raise SettingError(f"offer={text!r}: no such environment. {did_you_mean(id, env_ids())}")
-    settings = {key: _value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
+    settings = {key: _query_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
     defaults = {key: one.default for key, one in settings_of(id).items()}
     own = frozenset(n for i, n in allowed if i == id)
     fixed = settings.get("dataset", defaults.get("dataset")) is not None
@@ -161,7 +161,7 @@ def _offer(text: str, allowed: list[tuple[str, str]]) -> Offer:
     return Offer(name or text, id, settings, (free & set(defaults)) - set(settings))
 
 
-def _value(text: str) -> Any:
+def _query_value(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:

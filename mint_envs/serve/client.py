@@ -173,7 +173,7 @@ class Client:
         body = {"env": env, "settings": settings}
         return [
             Shown(one["prompt"], one["problem_id"])
-            for some in _batches(problems)
+            for some in _item_batches(problems)
             for one in self._ask("POST", "/v1/prompts", {**body, "problems": some})["prompts"]
         ]
 
@@ -214,14 +214,14 @@ class Client:
 
     def _rewards(self, path: str, items: list[Any], body: dict[str, Any]) -> list[Reward]:
         return [
-            _reward(one)
-            for some in _batches(items)
+            _read_reward(one)
+            for some in _item_batches(items)
             for one in self._ask("POST", path, {**body, "items": some})["rewards"]
         ]
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request, again while the server is busy or the connection breaks."""
-        content = None if body is None else _json(body)
+        content = None if body is None else _request_json(body)
         give_up = time.monotonic() + self._patience_s
         breaks = 0
         while True:
@@ -236,7 +236,7 @@ class Client:
                 continue
             wait = _wait_s(answer)
             if wait is None or time.monotonic() + wait > give_up:
-                return _result(answer, path)
+                return _read_answer(answer, path)
             time.sleep(wait)
 
     def _check_break(self, error: Exception, breaks: int) -> None:
@@ -284,7 +284,7 @@ class Session:
         if not answer["done"]:
             reply: str | list[Message] = answer["reply"]
             return reply
-        self.reward = _reward(answer["reward"])
+        self.reward = _read_reward(answer["reward"])
         return self.reward
 
     def close(self) -> None:
@@ -300,7 +300,7 @@ class Session:
         self.close()
 
 
-def _json(body: Any) -> bytes:
+def _request_json(body: Any) -> bytes:
     try:
         return json.dumps(body, allow_nan=False).encode()
     except (ValueError, TypeError) as error:
@@ -309,12 +309,12 @@ def _json(body: Any) -> bytes:
         ) from None
 
 
-def _batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+def _item_batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     for i in range(0, len(items), _BATCH):
         yield items[i : i + _BATCH]
 
 
-def _reward(one: Mapping[str, Any]) -> Reward:
+def _read_reward(one: Mapping[str, Any]) -> Reward:
     return Reward(one["score"], one["parts"], one["metadata"])
 
 
@@ -328,7 +328,7 @@ def _wait_s(answer: Any) -> float | None:
         return 1.0
 
 
-def _result(answer: Any, path: str) -> Any:
+def _read_answer(answer: Any, path: str) -> Any:
     if answer.status_code == 204:
         return None
     try:

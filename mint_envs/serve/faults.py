@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from ..errors import MintEnvsError, SandboxUnavailable
 from .wire import StrictJSON
-from .work import Busy
+from .work import NoRoom
 
 _log = logging.getLogger("mint_envs.serve")
 
@@ -38,19 +38,21 @@ def add_faults(app: FastAPI) -> None:
         app.add_exception_handler(kind, handler)
 
 
-def _fault(status: int, detail: str, **headers: str) -> Response:
+def _fault_response(status: int, detail: str, **headers: str) -> Response:
     return StrictJSON({"detail": detail}, status, headers)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return _fault(422, "; ".join(_said(one) for one in list(error.errors())[:5]))
+    return _fault_response(
+        422, "; ".join(_validation_text(one) for one in list(error.errors())[:5])
+    )
 
 
-async def _busy(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Busy)
+async def _too_busy(_: Request, error: Exception) -> Response:
+    assert isinstance(error, NoRoom)
     wait = str(round(error.retry_s))
-    return _fault(429, f"{error}: try again in {wait} s", **{"Retry-After": wait})
+    return _fault_response(429, f"{error}: try again in {wait} s", **{"Retry-After": wait})
 
 
 async def _mistake(_: Request, error: Exception) -> Response:
@@ -58,36 +60,36 @@ async def _mistake(_: Request, error: Exception) -> Response:
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, SandboxUnavailable):
-        return _fault(503, str(error))
+        return _fault_response(503, str(error))
     if isinstance(error, MintEnvsError):
-        return _fault(422, str(error)[:2000])
+        return _fault_response(422, str(error)[:2000])
     if isinstance(error, RecursionError):
-        return _fault(422, "the request is nested too deeply")
+        return _fault_response(422, "the request is nested too deeply")
     raise error
 
 
-async def _told(_: Request, error: Exception) -> Response:
+async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _fault(error.status_code, str(error.detail), **(error.headers or {}))
+    return _fault_response(error.status_code, str(error.detail), **(error.headers or {}))
 
 
-async def _broken(_: Request, error: Exception) -> Response:
+async def _server_fault(_: Request, error: Exception) -> Response:
     _log.error("a fault of the server", exc_info=error)
-    return _fault(500, "a fault of the server; its log says more")
+    return _fault_response(500, "a fault of the server; its log says more")
 
 
 _HANDLERS = {
     RequestValidationError: _invalid,
-    Busy: _busy,
+    NoRoom: _too_busy,
     ExceptionGroup: _mistake,
     MintEnvsError: _mistake,
     RecursionError: _mistake,
-    HTTPException: _told,
-    Exception: _broken,
+    HTTPException: _http_error,
+    Exception: _server_fault,
 }
 
 
-def _said(error: Any) -> str:
+def _validation_text(error: Any) -> str:
     where = ".".join(str(part)[:80] for part in error["loc"][1:])
     more = error.get("ctx", {}).get("error") if error["type"] == "json_invalid" else None
     message = f"{error['msg']}: {more}" if more else str(error["msg"])

@@ -23,7 +23,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 OPEN_PATHS = ("/healthz",)
 
 
-class Refused(Exception):
+class RequestDenied(Exception):
     """A request that goes no further."""
 
     def __init__(self, status: int, detail: str, **headers: str) -> None:
@@ -53,7 +53,7 @@ class Guard:
             if body is None:  # the client has gone
                 return
             await self._app(scope, _replay(body, receive), send)
-        except Refused as refusal:
+        except RequestDenied as refusal:
             # The rest of the body is not read: the connection cannot be used again.
             answer = StrictJSON(
                 {"detail": str(refusal)}, refusal.status, {**refusal.headers, "connection": "close"}
@@ -68,7 +68,7 @@ class Guard:
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
         if name not in self._settings.hosts:
-            raise Refused(
+            raise RequestDenied(
                 403, f"the Host header says {name[:80]!r}: a server without token answers to "
                 f"{', '.join(self._settings.hosts)} alone"
             )  # fmt: skip
@@ -79,7 +79,7 @@ class Guard:
         scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
         given = hashlib.sha256(token.strip()).digest()
         if not hmac.compare_digest(given, self._digest) or scheme.lower() != b"bearer":
-            raise Refused(
+            raise RequestDenied(
                 401, "no token, or a wrong one: send the header 'Authorization: Bearer TOKEN'",
                 www_authenticate="Bearer",
             )  # fmt: skip
@@ -103,19 +103,19 @@ class Guard:
                     self._check_size(held.size)
                     more = message.get("more_body", False)
         except TimeoutError:
-            raise Refused(
+            raise RequestDenied(
                 408, f"the body did not come within {self._settings.read_s:g} s"
             ) from None
         return b"".join(chunks)
 
     def _check_size(self, size: int) -> None:
         if size > self._settings.max_body:
-            raise Refused(
+            raise RequestDenied(
                 413,
                 f"the body is larger than {self._settings.max_body} bytes: send smaller batches",
             )
         if self._held > self._settings.max_bodies:
-            raise Refused(429, "too many large requests at once: try again", retry_after="2")
+            raise RequestDenied(429, "too many large requests at once: try again", retry_after="2")
 
 
 class _Held:
@@ -137,7 +137,7 @@ def _headers(scope: Scope) -> dict[bytes, bytes]:
     found: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         if name in found and name in (b"host", b"authorization"):
-            raise Refused(400, f"two {name.decode()} headers")
+            raise RequestDenied(400, f"two {name.decode()} headers")
         found[name] = value
     return found
 

@@ -36,7 +36,7 @@ def serve(
         shown = f"[{host}]" if ":" in host else host
         address = f"{scheme}://{shown}:{listener.getsockname()[1]}"
         said = f"Serving on {address}  ({address}/docs)"
-        _Server(config, lambda: click.echo(said)).run([listener])
+        _ReadyServer(config, lambda: click.echo(said)).run([listener])
 
 
 def configure(
@@ -75,7 +75,7 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
-class _Server(uvicorn.Server):  # type: ignore[misc]
+class _ReadyServer(uvicorn.Server):  # type: ignore[misc]
     """A server that says when it is ready."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from ..core import Reward, Task
 from ..executors import Answer
 from ..problems import ProblemRef
-from .work import Busy
+from .work import NoRoom
 
 _MAX_TURNS = 1000
 _MAX_WEIGHT = 8 << 20  # bytes; all of it goes to a worker at each turn
@@ -27,7 +27,7 @@ _SESSION = 256  # bytes that a session costs beside its responses
 
 
 @dataclass(slots=True)
-class Session:
+class OpenSession:
     """An episode of a client."""
 
     env: str
@@ -35,7 +35,7 @@ class Session:
     ref: ProblemRef
     id: str = field(default_factory=lambda: secrets.token_urlsafe(18))
     history: tuple[str, ...] = ()
-    last: tuple[bytes, bool, Answer] | None = None  # digest of the response, cut, what was said
+    last: tuple[bytes, bool, Answer] | None = None  # digest of the response, truncated, answer
     used: float = 0.0
     busy: bool = False
     weight: int = _SESSION
@@ -52,11 +52,11 @@ class Session:
         """True once it has had more turns, or more text, than any episode needs."""
         return len(self.history) >= _MAX_TURNS or self.weight > _MAX_WEIGHT
 
-    def said_before(self, text: str, cut: bool, turn: int | None) -> Answer | None:
+    def said_before(self, text: str, truncated: bool, turn: int | None) -> Answer | None:
         """What was said to this response, if it is the last one, sent again; else None."""
         if self.last is None or turn is None or turn != self.turn - 1:
             return None
-        return self.last[2] if (_digest(text), cut) == self.last[:2] else None
+        return self.last[2] if (_digest(text), truncated) == self.last[:2] else None
 
 
 class Sessions:
@@ -66,8 +66,8 @@ class Sessions:
         self, most: int, idle_s: float, max_bytes: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._most, self._idle_s, self._max_bytes, self._clock = most, idle_s, max_bytes, clock
-        self._open: OrderedDict[str, Session] = OrderedDict()
-        self._ended: OrderedDict[str, Session] = OrderedDict()
+        self._open: OrderedDict[str, OpenSession] = OrderedDict()
+        self._ended: OrderedDict[str, OpenSession] = OrderedDict()
         self.bytes = 0
         self.expired = 0
 
@@ -75,42 +75,42 @@ class Sessions:
         return len(self._open)
 
     def check_room(self) -> None:
-        """Raise Busy if there is no room for another."""
+        """Raise NoRoom if there is no room for another."""
         self.expire()
         if len(self._open) >= self._most:
             oldest = next(iter(self._open.values()))
             left = self._idle_s - (self._clock() - oldest.used)
-            raise Busy(min(60.0, max(1.0, left)), f"{len(self._open)} sessions are open")
+            raise NoRoom(min(60.0, max(1.0, left)), f"{len(self._open)} sessions are open")
         self._check_bytes(_SESSION)
 
-    def add(self, session: Session) -> None:
+    def add(self, session: OpenSession) -> None:
         """Open a session.
 
         Raises:
-            Busy: there is no room.
+            NoRoom: there is no room.
         """
         self.check_room()
         session.used = self._clock()
         self._open[session.id] = session
         self.bytes += session.weight
 
-    def get(self, id: str) -> Session | None:
+    def get(self, id: str) -> OpenSession | None:
         """Return an open session, or one that ended lately; None if there is no such."""
         self.expire()
         return self._open.get(id) or self._ended.get(id)
 
-    def is_open(self, session: Session) -> bool:
+    def is_open(self, session: OpenSession) -> bool:
         return session.id in self._open
 
     def check_text(self, text: str) -> None:
-        """Raise Busy if the sessions hold too much already to keep one more response."""
+        """Raise NoRoom if the sessions hold too much already to keep one more response."""
         self._check_bytes(len(text))
 
-    def advance(self, session: Session, text: str, cut: bool, answer: Answer) -> None:
+    def advance(self, session: OpenSession, text: str, truncated: bool, answer: Answer) -> None:
         """Keep a response and what was said to it; the end of the episode ends the session."""
-        session.last = _digest(text), cut, answer
+        session.last = _digest(text), truncated, answer
         session.history = (*session.history, text)
-        size = _size(answer)
+        size = _answer_length(answer)
         more = len(text) + size - session.said
         self.bytes += more if self.is_open(session) else 0
         session.weight += more
@@ -119,12 +119,12 @@ class Sessions:
         if isinstance(answer, Reward):
             self._end(session)
 
-    def touch(self, session: Session) -> None:
+    def touch(self, session: OpenSession) -> None:
         session.used = self._clock()
         if session.id in self._open:
             self._open.move_to_end(session.id)
 
-    def _end(self, session: Session) -> None:
+    def _end(self, session: OpenSession) -> None:
         if self.close(session.id):
             session.turns, session.history = len(session.history), ()
             self._ended[session.id] = session
@@ -155,7 +155,7 @@ class Sessions:
 
     def _check_bytes(self, size: int) -> None:
         if self.bytes + size > self._max_bytes:
-            raise Busy(10.0, f"the open sessions hold {self.bytes >> 20} MiB of responses")
+            raise NoRoom(10.0, f"the open sessions hold {self.bytes >> 20} MiB of responses")
 
 
 def _digest(text: str) -> bytes:
@@ -163,7 +163,7 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _size(answer: Answer) -> int:
+def _answer_length(answer: Answer) -> int:
     """Return about how many bytes an answer keeps."""
     if isinstance(answer, Reward):
         return 0

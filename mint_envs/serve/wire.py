@@ -243,11 +243,11 @@ class StrictRequest(Request):  # type: ignore[misc]
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
-            self._json = read_json(await self.body())
+            self._json = read_strict_json(await self.body())
         return self._json
 
 
-def read_json(body: bytes) -> Any:
+def read_strict_json(body: bytes) -> Any:
     """Return what strict JSON says.
 
     Raises:
@@ -270,15 +270,15 @@ class StrictJSON(JSONResponse):  # type: ignore[misc]
         try:
             return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
         except (ValueError, TypeError):
-            return json.dumps(plain(content), allow_nan=False).encode()
+            return json.dumps(plain_json(content), allow_nan=False).encode()
 
 
-def plain(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
     """Return ``value`` as plain JSON; what is none becomes text."""
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain_json(one) for key, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(one) for one in value]
+        return [plain_json(one) for one in value]
     if isinstance(value, str | int | None):
         return value
     if isinstance(value, float) and math.isfinite(value):

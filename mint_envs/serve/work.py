@@ -21,7 +21,7 @@ from ..problems import OtherLength, ProblemRef, Turns, play_all, play_whole
 _LARGEST_PIECE, _PIECE_S = 8, 0.5
 
 
-class Busy(Exception):
+class NoRoom(Exception):
     """There is too much work already; ``retry_s`` is a guess at when there is less."""
 
     def __init__(self, retry_s: float, why: str) -> None:
@@ -32,7 +32,7 @@ class Busy(Exception):
 # -- in a worker ----------------------------------------------------------------------------------
 
 
-def score(task: Task[Any], items: list[tuple[ProblemRef, Turns]]) -> list[Reward]:
+def score_items(task: Task[Any], items: list[tuple[ProblemRef, Turns]]) -> list[Reward]:
     """Score responses; of a task of several turns, all responses of the episode."""
     problems = {ref: ref.of(task) for ref, _ in items}
     games = [(problems[ref], turns) for ref, turns in items]
@@ -48,13 +48,13 @@ def _played(task: Task[Any], problem: Any, turns: Turns) -> Reward:
         return unmeasured(str(error))
 
 
-def show(task: Task[Any], refs: list[ProblemRef]) -> list[tuple[Prompt, str]]:
+def show_prompts(task: Task[Any], refs: list[ProblemRef]) -> list[tuple[Prompt, str]]:
     """Return (prompt, problem id) of problems."""
     problems = [ref.of(task) for ref in refs]
     return [(task.prompt(problem), task.problem_id(problem)) for problem in problems]
 
 
-def respond(task: Task[Any], turns: list[Turn]) -> list[Answer]:
+def respond_turns(task: Task[Any], turns: list[Turn]) -> list[Answer]:
     """Play turns whose problems are given by ``ProblemRef``."""
     found: list[Answer] = []
     for turn in turns:
@@ -98,10 +98,10 @@ class Desk:
         """Run ``function(task, list of items) -> list``; keep the order. ``Lost`` stand in place.
 
         Raises:
-            Busy: too many items wait already. Nothing was begun.
+            NoRoom: too many items wait already. Nothing was begun.
         """
         if self.waiting + len(items) > self._max_waiting:
-            raise Busy(self.retry_s(), f"{self.waiting} responses are waiting to be scored")
+            raise NoRoom(self.retry_s(), f"{self.waiting} responses are waiting to be scored")
         self.waiting += len(items)
         try:
             return await self._run(function, task, items)

@@ -10,7 +10,7 @@ from typing import Any
 from ..core import Task
 from ..problems import Turns
 from .problem_rules import Drawn
-from .verdicts import plain, score_of
+from .verdicts import score_of, sorted_json
 
 WORTH_SAYING = 0.5  # mean reward of one answer from which on it is told
 
@@ -27,16 +27,18 @@ def best_constant(task: Task[Any], many: Sequence[Drawn]) -> tuple[Turns, float]
     too few different questions, no examples, nothing measured.
     """
     drawn = many[:_DRAWS]
-    questions = {plain(task.prompt(one.problem)) for one in drawn}
+    questions = {sorted_json(task.prompt(one.problem)) for one in drawn}
     if len(questions) < _FIRST:
         return None
     right = Counter(turns for one in drawn for turns, value in one.examples.items() if value == 1.0)
-    tried = [(_mean(task, drawn, turns), turns) for turns, _ in right.most_common(_CANDIDATES)]
+    tried = [
+        (_constant_mean(task, drawn, turns), turns) for turns, _ in right.most_common(_CANDIDATES)
+    ]
     mean, turns = max(tried, default=(0.0, ("",)))
     return (turns, mean) if mean > _HOPELESS else None
 
 
-def _mean(task: Task[Any], drawn: Sequence[Drawn], turns: Turns) -> float:
+def _constant_mean(task: Task[Any], drawn: Sequence[Drawn], turns: Turns) -> float:
     """Return the mean reward of ``turns``; on the first problems alone if it is hopeless there."""
     first = _mean_of_all(task, drawn[:_FIRST], turns)
     return first if first <= _HOPELESS else _mean_of_all(task, drawn, turns)

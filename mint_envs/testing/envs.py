@@ -18,13 +18,13 @@ from gymnasium.utils.env_checker import data_equivalence
 from ..env import TokenEnv
 from ..errors import SettingError
 from ..reports.report import Report
-from ..responses.texts import search
+from ..responses.texts import smallest_faults
 from ..spaces import TokenSequence
 from .findings import Findings, apart, shown
 from .guards import Watch, global_seed
 from .tasks import TaskCheck
 from .token_envs import TokenEnvCheck
-from .verdicts import named
+from .verdicts import error_text
 
 _STEPS = 20
 _OWN_RNG = "Use self.np_random only; leave random and numpy.random alone"
@@ -91,7 +91,7 @@ def _check_gymnasium(env: gym.Env[Any, Any], findings: Findings) -> None:
         try:
             gymnasium_check_env(env, skip_render_check=not ours, skip_close_check=True)
         except (Exception, SystemExit) as error:
-            findings.expect(False, "Gymnasium's check_env", named(error), advice)
+            findings.expect(False, "Gymnasium's check_env", error_text(error), advice)
     for message in (re.sub(r"\x1b\[\d+m", "", str(warning.message)) for warning in caught):
         if "A Box " in message:  # advice on the size of a space, no fault
             findings.skipped["Gymnasium's advice"] = message
@@ -111,7 +111,7 @@ def _check_spec(spec: Any, findings: Findings) -> None:
             call()
             fault = ""
         except (Exception, SystemExit) as error:
-            fault = f"{name} of the spec raises {named(error)}"
+            fault = f"{name} of the spec raises {error_text(error)}"
         advice = "Settings are names, paths and numbers; a task class is in an importable module"
         findings.expect(not fault, "spec", fault, advice, name)
 
@@ -125,7 +125,7 @@ def _check_vector(id: str, settings: dict[str, Any], env: TokenEnv, findings: Fi
         many.close()
         fault = "its vector form gives another observation for seed 5"
     except (Exception, SystemExit) as error:
-        observations, fault = (), f"its vector form raises {named(error)}"
+        observations, fault = (), f"its vector form raises {error_text(error)}"
     alone = env.reset(seed=5)[0].tolist()
     good = [tokens.tolist() for tokens in observations] == [alone, alone]
     findings.expect(good, "vector form", fault, advice)
@@ -172,7 +172,7 @@ class _EnvCheck:
         try:
             result = call()
         except (Exception, SystemExit) as error:
-            fault = f"{what} raises {named(error)}"
+            fault = f"{what} raises {error_text(error)}"
         self.findings.expect(not fault, "no error", fault, "Actions of the space never raise")
         fault = f"{what} changes it"
         self.findings.expect(not watch.touched(), "global random state", fault, _OWN_RNG)
@@ -232,7 +232,9 @@ class _EnvCheck:
             return set() if math.isfinite(reward) else {"reward"}
 
         advice = "Decode with replacement; nonsense earns 0 and never raises"
-        found = search(st.lists(token, max_size=longest) | ended, faults_of, self.max_examples)
+        found = smallest_faults(
+            st.lists(token, max_size=longest) | ended, faults_of, self.max_examples
+        )
         for tokens in found:
             fault = f"the tokens {shown(tokens)} lead to {', '.join(faults_of(tokens))}"
             self.findings.expect(False, "any tokens", fault, advice, fault)

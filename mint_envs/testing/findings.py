@@ -50,10 +50,10 @@ class Findings:
 
 def shown(value: Any) -> str:
     """Return ``value`` as a finding quotes it: repr, cut to one short line."""
-    return cut(repr(value))
+    return one_line(repr(value))
 
 
-def cut(text: str) -> str:
+def one_line(text: str) -> str:
     """Return ``text``, or its beginning and its length."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"
 

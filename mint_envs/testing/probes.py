@@ -42,7 +42,7 @@ def probes(path: str, examples: Mapping[Turns, float]) -> dict[str, Turns]:
     call = json.dumps({"name": "python", "arguments": {"code": act}})
     texts = {
         "a program": act,
-        "a program in a fence": fenced(act),
+        "a program in a fence": code_block(act),
         "a program after a function": f"def probe(*given):\n    return None\n{act}",
         "an expression": value,
         "an expression to print": f"print({value})",
@@ -61,7 +61,7 @@ def probes(path: str, examples: Mapping[Turns, float]) -> dict[str, Turns]:
     return found
 
 
-def fenced(code: str) -> str:
+def code_block(code: str) -> str:
     """Return ``code`` as models write it."""
     return f"```python\n{code}\n```"
 
@@ -81,7 +81,7 @@ def equal_to_all(texts: list[str]) -> str | None:
     if not names:
         return None
     functions = [f"def {name}(*args, **kwargs):\n    return Equal()\n" for name in names]
-    return fenced(_EQUAL + "\n".join(functions))
+    return code_block(_EQUAL + "\n".join(functions))
 
 
 _EQUAL = """\
@@ -135,7 +135,7 @@ class _Marks:
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "exec" and not self._executed:
-            self._executed = NAME in _names(arguments[0])
+            self._executed = NAME in _names_in_code(arguments[0])
 
     def clear(self) -> None:
         self._executed = False
@@ -148,7 +148,7 @@ class _Marks:
         return [HERE] * here + [FILE] * Path(self._path).exists()
 
 
-def _names(code: Any) -> set[str]:
+def _names_in_code(code: Any) -> set[str]:
     """Return the names and texts in a code object."""
     names = getattr(code, "co_names", ())
     constants = getattr(code, "co_consts", ())

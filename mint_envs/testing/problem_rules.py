@@ -10,7 +10,7 @@ from ..core import Task
 from ..problems import ProblemRef, Turns, examples_of
 from .findings import Findings, apart, shown
 from .guards import Watch, global_seed
-from .verdicts import OWN_RNG, named, plain, problem_print, said, score_of
+from .verdicts import OWN_RNG, error_text, problem_print, said, score_of, sorted_json
 
 _DRAWS = 200  # problems that are drawn at least; the first few are tried in full
 
@@ -76,7 +76,7 @@ class ProblemCheck:
         try:
             drawn = draw(self.task, seed)
         except (Exception, SystemExit) as error:
-            fault = f"seed {seed} raises {named(error)}"
+            fault = f"seed {seed} raises {error_text(error)}"
         advice = "sample(), prompt(), problem_id() and examples() must work for any seed"
         self.findings.expect(not fault, "problem", fault, advice)
         return drawn
@@ -110,7 +110,7 @@ class ProblemCheck:
         """A question whose numbers are not its answer's shows when the question comes back."""
         asked: dict[str, list[Drawn]] = {}
         for drawn in self.many:
-            asked.setdefault(plain(self.task.prompt(drawn.problem)), []).append(drawn)
+            asked.setdefault(sorted_json(self.task.prompt(drawn.problem)), []).append(drawn)
         for first, *others in asked.values():
             for turns in self._full_marks(first) if others else ():
                 for later in others:
@@ -151,7 +151,9 @@ class ProblemCheck:
         except IndexError:
             raised = True
         except (Exception, SystemExit) as error:
-            raised = self.findings.expect(False, "index", named(error), "Raise IndexOutOfRange")
+            raised = self.findings.expect(
+                False, "index", error_text(error), "Raise IndexOutOfRange"
+            )
         fault = f"problem({size}) of {size} problems raises no IndexError"
         advice = "Raise mint_envs.errors.IndexOutOfRange"
         self.findings.expect(raised, "index", fault, advice)

@@ -12,7 +12,7 @@ from ..responses.texts import GARBAGE, near_misses
 from .findings import Findings, apart
 from .guards import global_seed, in_child, in_thread
 from .problem_rules import FROM_RNG, Drawn
-from .verdicts import named, outcome, problem_print, replay, reward_print, said
+from .verdicts import error_text, outcome, problem_print, replayed_prints, reward_print, said
 
 _PURE = "A reward is a pure function of (problem, response): no clock, counter, cache or order"
 _OWN_METADATA = "Give every Reward metadata of its own; never change what was returned"
@@ -66,7 +66,7 @@ class RepeatCheck:
         try:
             rewards = list(self.task.score_batch(pairs))
         except (Exception, SystemExit) as error:
-            return [f"raises {named(error)}"] * len(pairs)
+            return [f"raises {error_text(error)}"] * len(pairs)
         if len(rewards) != len(pairs):
             return [f"is one of {len(pairs)} responses to {len(rewards)} rewards"] * len(pairs)
         return [reward_print(reward) for reward in rewards]
@@ -95,17 +95,17 @@ class RepeatCheck:
             same = problem_print(copy, self.drawn[0].problem) == self.drawn[0].look
             fault = "the pickled copy sees another problem"
         except (Exception, SystemExit) as error:
-            same, fault = False, f"pickling raises {named(error)}"
+            same, fault = False, f"pickling raises {error_text(error)}"
         return self.findings.expect(same, "pickling", fault, advice)
 
     def _elsewhere(self) -> None:
         """Another process, with other hashes, sees the same problems and rewards."""
         seeds = [one.seed for one in self.drawn]
         try:
-            looks, rewards = in_child(replay, self.task, seeds, self.games)
+            looks, rewards = in_child(replayed_prints, self.task, seeds, self.games)
         except (Exception, SystemExit) as error:
             advice = "Define the task in a module that other processes can import"
-            fault = f"in another process it raises {named(error)}"
+            fault = f"in another process it raises {error_text(error)}"
             self.findings.expect(False, "another process", fault, advice)
             return
         good = True

@@ -13,14 +13,14 @@ from ..errors import GraderFault
 from ..problems import Turns, as_text, turns_of
 from ..reports.report import Report
 from ..responses.solvers import solve as solve_sum
-from ..responses.texts import CONSTANTS, GARBAGE, HARMLESS, NONSENSE, ODD, search, texts
+from ..responses.texts import CONSTANTS, GARBAGE, HARMLESS, NONSENSE, ODD, smallest_faults, texts
 from .constants import WORTH_SAYING, best_constant
 from .findings import Findings, shown
 from .guards import global_seed
 from .probes import FILE, HERE, equal_to_all, try_probes
 from .problem_rules import Drawn, ProblemCheck
 from .repeats import RepeatCheck
-from .verdicts import Judge, named, said, score_of
+from .verdicts import VerdictChecker, error_text, said, score_of
 
 Solver = Callable[[Any], str | Sequence[str]]
 
@@ -73,7 +73,7 @@ class TaskCheck:
     ) -> None:
         self.task, self.findings, self.max_examples = task, findings, max_examples
         self.seeds = range(max(1, problems))
-        self.judge = Judge(task, findings)
+        self.judge = VerdictChecker(task, findings)
         self.drawn: Sequence[Drawn] = ()
         self.many: Sequence[Drawn] = ()
 
@@ -157,7 +157,7 @@ class TaskCheck:
         tried = False
         for one in self.drawn:
             prompt = self.task.prompt(one.problem)
-            right, given = solve_sum(as_text(prompt)), _whole(one.examples)
+            right, given = solve_sum(as_text(prompt)), _example_number(one.examples)
             if right is None or given is None:
                 continue
             tried = True
@@ -246,7 +246,7 @@ class TaskCheck:
             pickle.dumps(self.task)
             harm = try_probes(self.task, self.drawn[0].seed)
         except (Exception, SystemExit) as error:  # not to be pickled: told elsewhere
-            self.findings.skipped["responses that act"] = named(error)
+            self.findings.skipped["responses that act"] = error_text(error)
             return True
         for kind, fault in _HARM.items():
             what, text = harm.get(kind, ("", ""))
@@ -267,14 +267,14 @@ class TaskCheck:
             for turns in openings:
                 self._judge(one, (*turns, text))
             if not self.task.single_turn:
-                self._cut(one, text)
+                self._truncated(one, text)
 
         def faults_of(text: str) -> set[str]:
             self.findings.cases["any text"] += 1
             tried = [self.judge.verdict(one.seed, one.problem, (*t, text))[1] for t in openings]
             return {check for faults in tried for check, _, _ in faults}
 
-        for text in search(texts(seeds), faults_of, self.max_examples):
+        for text in smallest_faults(texts(seeds), faults_of, self.max_examples):
             for turns in openings:
                 self._judge(one, (*turns, text))
 
@@ -283,13 +283,13 @@ class TaskCheck:
         longer = [turns[:-1] for turns in one.examples if len(turns) > 1]
         return [(), *longer[:1]]
 
-    def _cut(self, one: Drawn, text: str) -> None:
+    def _truncated(self, one: Drawn, text: str) -> None:
         """A response that was cut off gets a Reward as well."""
         fault, result = "", None
         try:
             result = self.task.start(one.problem).cut(text)
         except (Exception, SystemExit) as error:
-            fault = f" raises {named(error)}"
+            fault = f" raises {error_text(error)}"
         fault = f"the response {shown(text)}, cut off,{fault or f' gets {result!r}'}"
         advice = "Episode.cut() returns a Reward for any text"
         self.findings.expect(isinstance(result, Reward), "any text", fault, advice)
@@ -298,7 +298,7 @@ class TaskCheck:
         return self.judge.judge(one.seed, one.problem, turns)
 
 
-def _whole(examples: Mapping[Turns, float]) -> str | None:
+def _example_number(examples: Mapping[Turns, float]) -> str | None:
     """Return the first worked example as a whole number, if it is one."""
     for turns in list(examples)[:1]:
         if len(turns) == 1 and re.fullmatch(r"\s*-?[0-9]{1,15}\s*", turns[0]):

@@ -14,7 +14,7 @@ from ..errors import IndexOutOfRange
 from ..problems import ProblemRef, Turns, examples_of
 from ..responses.texts import GARBAGE
 from .findings import Findings, shown
-from .verdicts import named, plain
+from .verdicts import error_text, sorted_json
 
 #: The keys of ``info`` and their types, on every path.
 INFO = {
@@ -45,7 +45,7 @@ class TokenEnvCheck:
                 rule()
             except (Exception, SystemExit) as error:
                 what = rule.__name__.strip("_").replace("_", " ")
-                fault = f"{self._last} raises {named(error)} (while checking: {what})"
+                fault = f"{self._last} raises {error_text(error)} (while checking: {what})"
                 advice = "reset() and step() must work for any seed and any response"
                 self.findings.expect(False, "no error", fault, advice, "tokens")
 
@@ -83,7 +83,7 @@ class TokenEnvCheck:
         obs, info = self._reset(seed=seed)
         self._info(info, self._last)
         start = np.asarray(obs).tolist()
-        seen = [(obs, info, plain([start, info]))]
+        seen = [(obs, info, sorted_json([start, info]))]
         for text in turns:
             what = f"the response {shown(text)}{'' if ended else ', cut off,'}"
             obs, reward, terminated, truncated, info = self._step(self._tokens(text, ended))
@@ -91,7 +91,7 @@ class TokenEnvCheck:
             self._flags(what, reward, (terminated, truncated), info)
             self._finish_reason(what, ended, info)
             self._observation(what, start, obs)
-            seen.append((obs, info, plain([np.asarray(obs).tolist(), info])))
+            seen.append((obs, info, sorted_json([np.asarray(obs).tolist(), info])))
             if terminated or truncated:
                 break
         self._fresh(seed, seen)
@@ -99,7 +99,7 @@ class TokenEnvCheck:
     def _fresh(self, seed: int, seen: list[tuple[Any, dict[str, Any], str]]) -> None:
         """What was returned once is neither returned again nor changed."""
         advice = "Return new arrays and a new info every time; never change returned ones"
-        changed = [was for o, i, was in seen if plain([np.asarray(o).tolist(), i]) != was]
+        changed = [was for o, i, was in seen if sorted_json([np.asarray(o).tolist(), i]) != was]
         fault = f"seed {seed}: an observation or info changed after it was returned"
         self.findings.expect(not changed, "shared info", fault, advice)
         holders = [part for _, i, _ in seen for part in (i, i.get("parts"), i.get("metadata"))]
@@ -172,7 +172,9 @@ class TokenEnvCheck:
             call = lambda: self._reset(options={"index": size})  # noqa: E731
             advice = "Raise IndexOutOfRange"
             fault = f"index {size} of {size} problems raises none"
-            self.findings.expect(_raised(call, IndexOutOfRange) != "", "index", fault, advice)
+            self.findings.expect(
+                _raised_message(call, IndexOutOfRange) != "", "index", fault, advice
+            )
 
     def _over(self) -> None:
         """A step after the end, or before the first reset, raises ResetNeeded."""
@@ -182,7 +184,7 @@ class TokenEnvCheck:
                 break
         fault = "a step after the end of the episode raises no ResetNeeded"
         advice = "Raise gymnasium.error.ResetNeeded: the next step would be scored again"
-        good = _raised(lambda: self._step(self._tokens("1", True)), ResetNeeded) != ""
+        good = _raised_message(lambda: self._step(self._tokens("1", True)), ResetNeeded) != ""
         self.findings.expect(good, "step after the end", fault, advice)
 
     def _bad_actions(self) -> None:
@@ -199,16 +201,16 @@ class TokenEnvCheck:
             (3, "3"),
         ]:
             self._reset(seed=0)
-            message = _raised(lambda: self._step(action), ValueError)  # noqa: B023
+            message = _raised_message(lambda: self._step(action), ValueError)  # noqa: B023
             fault = f"step({action!r}) raises no ValueError with the value in it"
             self.findings.expect(value in message, "out-of-space action", fault, advice)
-            still = _raised(lambda: self._step(self._tokens("1", True)), ResetNeeded) == ""
+            still = _raised_message(lambda: self._step(self._tokens("1", True)), ResetNeeded) == ""
             fault = f"after the refused step({action!r}) the episode is over"
             advice_after = "Check the action before anything changes"
             self.findings.expect(still, "out-of-space action", fault, advice_after)
 
 
-def _raised(call: Callable[[], Any], kind: type[Exception]) -> str:
+def _raised_message(call: Callable[[], Any], kind: type[Exception]) -> str:
     """Return the message of the error of this kind that ``call`` raises, or ``""``."""
     try:
         call()

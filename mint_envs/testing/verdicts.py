@@ -8,7 +8,7 @@ from typing import Any
 from ..core import Reward, Task
 from ..errors import RewardError
 from ..problems import NoVerdict, ProblemRef, Turns, examples_of, play
-from .findings import Findings, cut, shown
+from .findings import Findings, one_line, shown
 from .guards import Watch
 
 Fault = tuple[str, str, str]  # check, what is wrong, what to do
@@ -28,7 +28,7 @@ def outcome(task: Task[Any], problem: Any, turns: Turns) -> Reward | str:
     try:
         return play(task, problem, turns)
     except (Exception, SystemExit) as error:
-        return f"raises {named(error)}"
+        return f"raises {error_text(error)}"
 
 
 def score_of(task: Task[Any], problem: Any, turns: Turns) -> float | None:
@@ -40,7 +40,7 @@ def score_of(task: Task[Any], problem: Any, turns: Turns) -> float | None:
 # -- values reduced to text, so that they can be compared across processes ----------------------
 
 
-def plain(value: Any) -> str:
+def sorted_json(value: Any) -> str:
     """Return ``value`` as text that is equal exactly when the value is."""
     return json.dumps(value, sort_keys=True, default=repr)
 
@@ -49,18 +49,18 @@ def reward_print(result: Reward | str) -> str:
     """Return all that a response gets as text, which goes on from its name."""
     if not isinstance(result, Reward):
         return str(result)
-    parts, metadata = plain(dict(result.parts)), plain(dict(result.metadata))
+    parts, metadata = sorted_json(dict(result.parts)), sorted_json(dict(result.metadata))
     return f"earns {result.score} with parts {parts} and metadata {metadata}"
 
 
 def problem_print(task: Task[Any], problem: Any) -> str:
     """Return what can be seen of a problem as text."""
     examples = [[list(turns), value] for turns, value in examples_of(task, problem).items()]
-    prompt, name = plain(task.prompt(problem)), task.problem_id(problem)
-    return f"the prompt {prompt} (id {name}, examples {plain(examples)})"
+    prompt, name = sorted_json(task.prompt(problem)), task.problem_id(problem)
+    return f"the prompt {prompt} (id {name}, examples {sorted_json(examples)})"
 
 
-def replay(
+def replayed_prints(
     task: Task[Any], seeds: list[int], games: list[list[Turns]]
 ) -> tuple[list[str], list[str]]:
     """Return what problems and rewards look like: the job of another process."""
@@ -79,16 +79,16 @@ def said(turns: Turns) -> str:
     return f"the response {shown(turns[0] if len(turns) == 1 else turns)}"
 
 
-def named(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Name an error in a finding."""
     try:
         text = str(error)
     except Exception:
         text = "(it has no text of its own)"
-    return f"{type(error).__name__}: {cut(text)}" if text else type(error).__name__
+    return f"{type(error).__name__}: {one_line(text)}" if text else type(error).__name__
 
 
-class Judge:
+class VerdictChecker:
     """Gets verdicts from a task and remembers what must agree from one to the next."""
 
     def __init__(self, task: Task[Any], findings: Findings) -> None:
@@ -111,11 +111,11 @@ class Judge:
         try:
             reward = play(self._task, problem, turns)
         except RewardError as error:
-            return None, [("range", f"{said(turns)} gets: {cut(str(error))}", _IN_RANGE)]
+            return None, [("range", f"{said(turns)} gets: {one_line(str(error))}", _IN_RANGE)]
         except NoVerdict as error:
             return None, [("reward", f"{said(turns)} {error}", _A_REWARD)]
         except (Exception, SystemExit) as error:
-            return None, [("any text", f"{said(turns)} raises {named(error)}", _NO_RAISE)]
+            return None, [("any text", f"{said(turns)} raises {error_text(error)}", _NO_RAISE)]
         faults = [*_range_faults(reward, turns), *self._metadata_faults(reward, turns)]
         if watch.touched():
             fault = f"scoring {said(turns)} changes it"

@@ -23,7 +23,7 @@ from mint_envs.client import Client, RequestRefused, Unreachable
 from mint_envs.errors import SettingError
 from mint_envs.executors.processes import Processes
 from mint_envs.serve import Settings
-from mint_envs.serve.wire import read_json
+from mint_envs.serve.wire import read_strict_json
 
 # -- the client -----------------------------------------------------------------------------------
 
@@ -119,8 +119,8 @@ _NAMES = ",".join(f'"a{i}":[]' for i in range(12_000))
 def test_a_body_of_very_many_values_is_not_read() -> None:
     """A million empty lists in four megabytes take a second, in which nobody else is served."""
     with pytest.raises(json.JSONDecodeError, match="values"):
-        read_json(b"[" + b"[]," * 1_000_000 + b"[]]")
-    assert len(read_json(b"[" + b"[]," * 100_000 + b"[]]")) == 100_001
+        read_strict_json(b"[" + b"[]," * 1_000_000 + b"[]]")
+    assert len(read_strict_json(b"[" + b"[]," * 100_000 + b"[]]")) == 100_001
 
 
 @pytest.mark.parametrize(

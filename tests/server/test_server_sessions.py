@@ -18,8 +18,8 @@ from mint_envs.client import Client, SessionLost
 from mint_envs.executors.processes import Processes
 from mint_envs.problems import ProblemRef
 from mint_envs.serve import Settings
-from mint_envs.serve.sessions import Session, Sessions
-from mint_envs.serve.work import Busy
+from mint_envs.serve.sessions import OpenSession, Sessions
+from mint_envs.serve.work import NoRoom
 
 # -- sessions -------------------------------------------------------------------------------------
 
@@ -88,8 +88,8 @@ def store(**given: Any) -> tuple[Sessions, list[float]]:
     return Sessions(**limits, clock=lambda: now[0]), now
 
 
-def opened(sessions: Sessions) -> Session:
-    session = Session("e", Count(), ProblemRef(seed=0))
+def opened(sessions: Sessions) -> OpenSession:
+    session = OpenSession("e", Count(), ProblemRef(seed=0))
     sessions.add(session)
     return session
 
@@ -97,7 +97,7 @@ def opened(sessions: Sessions) -> Session:
 def test_sessions_are_bounded_and_closed_when_idle() -> None:
     sessions, now = store()
     first, second, _ = opened(sessions), opened(sessions), opened(sessions)
-    with pytest.raises(Busy) as caught:
+    with pytest.raises(NoRoom) as caught:
         opened(sessions)
     assert caught.value.retry_s == 10.0
     now[0] = 9.0
@@ -113,7 +113,7 @@ def test_sessions_are_bounded_in_bytes_and_give_them_back() -> None:
     sessions, _ = store()
     one, other = opened(sessions), opened(sessions)
     sessions.advance(one, "x" * 1000, False, "y" * 400)
-    with pytest.raises(Busy, match="MiB"):
+    with pytest.raises(NoRoom, match="MiB"):
         sessions.check_text("x" * 500)
     sessions.advance(one, "x", False, Reward(1.0))
     sessions.close(other.id)

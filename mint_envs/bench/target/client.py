@@ -58,7 +58,7 @@ class TargetVerdict:
         return self.score is not None and self.score >= 0.5
 
 
-class Worker:
+class TargetWorker:
     """A target in a child process of its own.
 
     Args:
@@ -94,7 +94,7 @@ class Worker:
         self._threads = 0  # of the process when it was started
         self._function = True
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> TargetWorker:
         self._start()
         return self
 
@@ -103,7 +103,7 @@ class Worker:
 
     def _start(self) -> None:
         command = [sys.executable, "-m", "mint_envs.bench.target.worker"]
-        self._child = LineChild(command, own_pipes=True, env=_environment(self._hash_seed))
+        self._child = LineChild(command, own_pipes=True, env=_worker_environ(self._hash_seed))
         self.starts += 1
         name = self._setup["target"]["name"]
         try:
@@ -252,7 +252,7 @@ def _path(target: Target) -> list[str]:
     return sys.path[:] if is_file(target.name) else [str(Path.cwd()), *sys.path]
 
 
-def _environment(hash_seed: str) -> dict[str, str]:
+def _worker_environ(hash_seed: str) -> dict[str, str]:
     package = str(Path(__file__).parents[3])
     path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))
     return {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": path}

@@ -68,7 +68,7 @@ def _adapted(function: Callable[..., Any], name: str) -> tuple[Call, set[str]]:
         return _verl_batch(function, parameters), _without_default(parameters) - of_batches
     if {"queries", "prompts"} <= set(parameters):
         return _open_rlhf(function), set()
-    return _plain(function, parameters, name)
+    return _from_signature(function, parameters, name)
 
 
 def _without_default(parameters: Mapping[str, inspect.Parameter]) -> set[str]:
@@ -105,7 +105,9 @@ async def _awaited(value: Any) -> tuple[Any, BaseException | None]:
         return None, error
 
 
-def _wanted(parameters: Mapping[str, inspect.Parameter], offered: Mapping[str, Any]) -> Any:
+def _accepted_arguments(
+    parameters: Mapping[str, inspect.Parameter], offered: Mapping[str, Any]
+) -> Any:
     """Return of ``offered`` what the function has a parameter for."""
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return dict(offered)
@@ -120,8 +122,12 @@ def _trl(function: Callable[..., Any], parameters: Mapping[str, inspect.Paramete
         offered = {key: [value] for key, value in row.items()}
         offered |= {"prompts": [prompt], "completions": [completion], "completion_ids": [ids]}
         extra: dict[str, Any] = dict.fromkeys(_HARMLESS[:2], lambda *_: None)
-        return _one(
-            _finish(function(**_wanted(parameters, {**extra, "trainer_state": None, **offered})))
+        return _only_reward(
+            _finish(
+                function(
+                    **_accepted_arguments(parameters, {**extra, "trainer_state": None, **offered})
+                )
+            )
         )
 
     return call
@@ -129,7 +135,7 @@ def _trl(function: Callable[..., Any], parameters: Mapping[str, inspect.Paramete
 
 def _verl(function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]) -> Call:
     def call(row: Row, prompt: Prompt, response: str) -> Any:
-        return _finish(function(**_wanted(parameters, _verl_offers(row, response))))
+        return _finish(function(**_accepted_arguments(parameters, _verl_offers(row, response))))
 
     return call
 
@@ -137,7 +143,7 @@ def _verl(function: Callable[..., Any], parameters: Mapping[str, inspect.Paramet
 def _verl_batch(function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]) -> Call:
     def call(row: Row, prompt: Prompt, response: str) -> Any:
         offered = {f"{key}s": [value] for key, value in _verl_offers(row, response).items()}
-        return _one(_finish(function(**_wanted(parameters, offered))))
+        return _only_reward(_finish(function(**_accepted_arguments(parameters, offered))))
 
     return call
 
@@ -154,12 +160,12 @@ def _verl_offers(row: Row, response: str) -> dict[str, Any]:
 def _open_rlhf(function: Callable[..., Any]) -> Call:
     def call(row: Row, prompt: Prompt, response: str) -> Any:
         text = as_text(prompt)
-        return _one(_finish(function([text + response], [text], [gold_of(row)])))
+        return _only_reward(_finish(function([text + response], [text], [gold_of(row)])))
 
     return call
 
 
-def _plain(
+def _from_signature(
     function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], name: str
 ) -> tuple[Call, set[str]]:
     makers = {p.name: _maker(p, n) for n, p in enumerate(parameters.values())}
@@ -200,7 +206,7 @@ def _maker(parameter: inspect.Parameter, number: int) -> tuple[str, Call]:
     return "field", lambda row, prompt, response: row.get(name, parameter.default)
 
 
-def _one(value: Any) -> Any:
+def _only_reward(value: Any) -> Any:
     """Return the only reward of a batch of one."""
     if isinstance(value, Mapping):
         value = value.get("rewards", value.get("scores"))

@@ -54,7 +54,9 @@ class FunctionTask(Loaded, Task[Any]):
         if value is None:
             return Reward(None)
         if isinstance(value, str | bytes) or not isinstance(value, int | float | np.number):
-            raise RewardError(f"score={_said(value)} is a {type(value).__name__}, not a number")
+            raise RewardError(
+                f"score={_reward_text(value)} is a {type(value).__name__}, not a number"
+            )
         return Reward(self._scaled(value))
 
     def _scaled(self, value: Any) -> float:
@@ -64,7 +66,7 @@ class FunctionTask(Loaded, Task[Any]):
             number = math.inf
         low, high = self._low, self._high
         if not low <= number <= high:  # NaN too
-            raise RewardError(f"score={_said(value)} is not in [{low:g}, {high:g}]")
+            raise RewardError(f"score={_reward_text(value)} is not in [{low:g}, {high:g}]")
         return (number - low) / (high - low)
 
     def examples(self, problem: Any) -> dict[str, float]:
@@ -73,7 +75,7 @@ class FunctionTask(Loaded, Task[Any]):
         return {str(gold): 1.0, "": 0.0} if plain and gold is not None else {}
 
 
-def _said(value: Any) -> str:
+def _reward_text(value: Any) -> str:
     """Return what a reward is in words, whatever its type says of itself."""
     try:
         return repr(value)[:80]

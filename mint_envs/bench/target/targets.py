@@ -54,14 +54,14 @@ def load(target: Target) -> Task[Any]:
     if is_file(target.name) and ":" not in target.name:
         raise SettingError(f"{target.name!r} is a file: name its function, {target.name}:FUNCTION")
     if ":" not in target.name or target.name.partition(":")[2].count("/"):
-        return _environment(target)
+        return _task_of_env(target)
     task = _task_of(imported(target.name), target)
     if isinstance(task, FOREIGN):
         task.source = load, target
     return task
 
 
-def _environment(target: Target) -> Task[Any]:
+def _task_of_env(target: Target) -> Task[Any]:
     import gymnasium as gym
 
     from ...env import TokenEnv

@@ -30,8 +30,8 @@ from ...interop.mint import AdapterTask
 from ...loading import imported
 from ...problems import NoVerdict, ProblemRef, Turns, play
 from ...responses.hacks import CANARY
-from ...responses.items import describe, settled
-from ...testing.verdicts import named
+from ...responses.items import describe_item, settled
+from ...testing.verdicts import error_text
 from .rows_task import FunctionTask
 from .targets import FOREIGN, Target, load
 
@@ -46,8 +46,8 @@ _FEW = 1000  # rows of a function that are all taken
 _PROGRAM = re.compile(r"^(def|class|import|from) ", re.MULTILINE)
 
 
-class Session:
-    """The target, loaded, and its problems."""
+class LoadedTarget:
+    """A target and its problems, as the child process has them."""
 
     def __init__(self, setup: dict[str, Any]) -> None:
         target = Target(**setup["target"])
@@ -58,18 +58,18 @@ class Session:
         try:
             self.problems = [ref.of(self.task) for ref in self.refs]
         except Exception as error:  # of an adapter, which makes its prompts here
-            raise SettingError(f"{target.name}: {_UNREAD}: {named(error)}") from error
+            raise SettingError(f"{target.name}: {_UNREAD}: {error_text(error)}") from error
 
     def items(self) -> list[dict[str, Any]]:
         pairs = enumerate(zip(self.refs, self.problems, strict=True))
-        found = [describe(self.task, problem, i, ref) for i, (ref, problem) in pairs]
+        found = [describe_item(self.task, problem, i, ref) for i, (ref, problem) in pairs]
         return [item.to_json() for item in settled(found)]
 
     def verdict(self, index: int, turns: list[str]) -> list[Any]:
         """Return [status, score, note, seconds, whether the response was run in here]."""
         sys.modules.pop(CANARY, None)
         start = perf_counter()
-        status, score, note = _verdict(self.task, self.problems[index], tuple(turns))
+        status, score, note = _score_turns(self.task, self.problems[index], tuple(turns))
         seconds = perf_counter() - start
         return [status, score, note, seconds, sys.modules.pop(CANARY, None) is not None]
 
@@ -96,7 +96,7 @@ def _by_index(task: Task[Any], ref: ProblemRef) -> ProblemRef:
     return ref
 
 
-def _verdict(task: Task[Any], problem: Any, turns: Turns) -> tuple[str, Any, str]:
+def _score_turns(task: Task[Any], problem: Any, turns: Turns) -> tuple[str, Any, str]:
     """Return (status, score, note); status is "ok", "unmeasured", "range" or "error"."""
     try:
         reward = play(task, problem, turns)
@@ -105,7 +105,7 @@ def _verdict(task: Task[Any], problem: Any, turns: Turns) -> tuple[str, Any, str
     except MintEnvsError as error:
         return "error", None, f"{type(error).__name__}: {error}"
     except BaseException as error:
-        return "error", None, named(error)
+        return "error", None, error_text(error)
     if reward.score is None:
         return "unmeasured", None, str(reward.metadata.get("reason", ""))[:200]
     return "ok", reward.score, ""
@@ -114,14 +114,14 @@ def _verdict(task: Task[Any], problem: Any, turns: Turns) -> tuple[str, Any, str
 # -- requests -------------------------------------------------------------------------------------
 
 
-def _score(session: Session, request: dict[str, Any]) -> Iterator[Any]:
-    apart = request["apart_s"] if isinstance(session.task, FOREIGN) else 0
+def _score(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
+    apart = request["apart_s"] if isinstance(loaded.task, FOREIGN) else 0
     for index, turns in request["pairs"]:
         if not apart:
-            yield session.verdict(index, turns)
+            yield loaded.verdict(index, turns)
             continue
         try:
-            yield in_fork(lambda: session.verdict(index, turns), apart)  # noqa: B023
+            yield in_fork(lambda: loaded.verdict(index, turns), apart)  # noqa: B023
         except NoAnswer as error:
             yield [error.status, None, str(error), error.seconds, False]
 
@@ -151,9 +151,9 @@ def in_fork(call: Callable[[], Any], seconds: float) -> Any:
     child = os.fork()
     if not child:
         os.close(reading)
-        _answer(call, writing, math.ceil(seconds), maker)
+        _answer_in_child(call, writing, math.ceil(seconds), maker)
     os.close(writing)
-    answer = _read(reading, child, monotonic() + CLOCK * seconds)
+    answer = _read_from_child(reading, child, monotonic() + CLOCK * seconds)
     os.close(reading)
     if answer is None:
         os.kill(child, signal.SIGKILL)
@@ -168,7 +168,7 @@ def in_fork(call: Callable[[], Any], seconds: float) -> Any:
         raise NoAnswer("died", f"its process ended with code {status}") from None
 
 
-def _answer(call: Callable[[], Any], target: int, seconds: int, maker: int) -> NoReturn:
+def _answer_in_child(call: Callable[[], Any], target: int, seconds: int, maker: int) -> NoReturn:
     """Write what ``call`` returns, and end; in a group of its own, which can be ended with it."""
     try:
         os.setpgid(0, 0)
@@ -177,13 +177,13 @@ def _answer(call: Callable[[], Any], target: int, seconds: int, maker: int) -> N
         if os.getppid() != maker:
             os._exit(1)  # it ended before that was set
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-        _write(os.fdopen(target, "w"), call())
+        _write_reply(os.fdopen(target, "w"), call())
         os._exit(0)
     finally:
         os._exit(1)
 
 
-def _read(source: int, child: int, deadline: float) -> bytes | None:
+def _read_from_child(source: int, child: int, deadline: float) -> bytes | None:
     """Return the line that comes from a child, less if it ends; None if that is too late.
 
     A process that the child leaves behind may hold the pipe open, so its end is no sign.
@@ -201,12 +201,12 @@ def _read(source: int, child: int, deadline: float) -> bytes | None:
     return found
 
 
-def _items(session: Session, request: dict[str, Any]) -> Iterator[Any]:
-    task = session.task
+def _list_items(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
+    task = loaded.task
     try:
-        described = _described(session, request["apart_s"])
+        described = _described(loaded, request["apart_s"])
     except BaseException as error:
-        yield {"failed": f"{_UNREAD}: {named(error)}"}
+        yield {"failed": f"{_UNREAD}: {error_text(error)}"}
         return
     yield {
         "items": described,
@@ -220,53 +220,53 @@ def _items(session: Session, request: dict[str, Any]) -> Iterator[Any]:
     }
 
 
-def _described(session: Session, seconds: float) -> Any:
+def _described(loaded: LoadedTarget, seconds: float) -> Any:
     """Return the problems; of an adapter, whose answers are found by asking it, in a copy."""
-    if isinstance(session.task, AdapterTask):
+    if isinstance(loaded.task, AdapterTask):
         try:
-            return in_fork(session.items, seconds)
+            return in_fork(loaded.items, seconds)
         except NoAnswer:
-            session.task.asks = False
-    return session.items()
+            loaded.task.asks = False
+    return loaded.items()
 
 
-def _contract(session: Session, request: dict[str, Any]) -> Iterator[Any]:
+def _run_kit(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
     """Run the conformance kit on the target; yield what it finds and what it tried."""
     from ...testing import check_task
 
     try:
         report = check_task(
-            session.task, problems=request["problems"], max_examples=request["texts"]
+            loaded.task, problems=request["problems"], max_examples=request["texts"]
         )
         yield {"findings": [], "cases": report.cases, "skipped": report.skipped}
     except ContractError as error:
         rows = [[f.check, f.fault, f.advice] for f in error.findings]
         yield {"findings": rows, "cases": {}, "skipped": {}}
     except BaseException as error:  # KeyboardInterrupt, say: what no task may raise
-        row = ["any text", f"scoring raises {named(error)}", "Any string gets a reward"]
+        row = ["any text", f"scoring raises {error_text(error)}", "Any string gets a reward"]
         yield {"findings": [row], "cases": {}, "skipped": {}}
 
 
-def _batch(session: Session, request: dict[str, Any]) -> Iterator[Any]:
+def _batch(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
     """Score batches for some seconds, no program twice; yield [responses scored, seconds]."""
     rounds, done, start = 0, 0, perf_counter()
-    in_batches = session.task.single_turn and not isinstance(session.task, FOREIGN)
+    in_batches = loaded.task.single_turn and not isinstance(loaded.task, FOREIGN)
     while perf_counter() - start < request["seconds"] or not rounds:
         rounds += 1
-        for batch in _batches(request["pairs"]):
+        for batch in _pair_batches(request["pairs"]):
             new = [(index, [fresh(text, rounds) for text in turns]) for index, turns in batch]
             if in_batches:
-                session.task.score_batch([(session.problems[i], turns[0]) for i, turns in new])
+                loaded.task.score_batch([(loaded.problems[i], turns[0]) for i, turns in new])
             else:
                 for index, turns in new:
-                    session.verdict(index, turns)
+                    loaded.verdict(index, turns)
             done += len(batch)
             if perf_counter() - start > request["seconds"]:
                 break
     yield [done, perf_counter() - start]
 
 
-def _batches(pairs: list[Any]) -> Iterator[list[Any]]:
+def _pair_batches(pairs: list[Any]) -> Iterator[list[Any]]:
     for first in range(0, len(pairs), _BATCH):
         yield pairs[first : first + _BATCH]
 
@@ -276,21 +276,21 @@ def fresh(text: str, number: int) -> str:
     return _PROGRAM.sub(lambda found: f"# run {number}\n{found.group()}", text, count=1)
 
 
-def _solve(session: Session, request: dict[str, Any]) -> Iterator[Any]:
+def _solve(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
     """Yield the answers that the user's solver gives to all prompts, or how it failed."""
     try:
         solver = imported(request["solver"])
-        answers = [solver(session.task.prompt(problem)) for problem in session.problems]
+        answers = [solver(loaded.task.prompt(problem)) for problem in loaded.problems]
         yield [[a] if isinstance(a, str) else None if a is None else list(a) for a in answers]
     except BaseException as error:
-        told = str(error) if isinstance(error, MintEnvsError) else f"it raises {named(error)}"
+        told = str(error) if isinstance(error, MintEnvsError) else f"it raises {error_text(error)}"
         yield {"failed": told}
 
 
-_REQUESTS: dict[str, Callable[[Session, dict[str, Any]], Iterator[Any]]] = {
+_REQUESTS: dict[str, Callable[[LoadedTarget, dict[str, Any]], Iterator[Any]]] = {
     "score": _score,
-    "items": _items,
-    "contract": _contract,
+    "items": _list_items,
+    "contract": _run_kit,
     "batch": _batch,
     "solve": _solve,
 }
@@ -324,15 +324,15 @@ def _free_memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def _write(replies: TextIO, value: Any) -> None:
-    replies.write(dumps(_plain(value)) + "\n")
+def _write_reply(replies: TextIO, value: Any) -> None:
+    replies.write(dumps(_finite_only(value)) + "\n")
     replies.flush()
 
 
-def _plain(value: Any) -> Any:
+def _finite_only(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return [_plain(item) for item in value] if isinstance(value, list) else value
+    return [_finite_only(item) for item in value] if isinstance(value, list) else value
 
 
 def main(requests: TextIO, replies: TextIO) -> None:
@@ -342,18 +342,18 @@ def main(requests: TextIO, replies: TextIO) -> None:
     _limit(setup)
     warnings.simplefilter("ignore")
     try:
-        session = Session(setup)
-        _write(replies, {"ready": True})
+        loaded = LoadedTarget(setup)
+        _write_reply(replies, {"ready": True})
     except MintEnvsError as error:
-        _write(replies, {"failed": str(error), "mistake": True})
+        _write_reply(replies, {"failed": str(error), "mistake": True})
         return
     except BaseException as error:
-        _write(replies, {"failed": f"loading it raises {named(error)}"})
+        _write_reply(replies, {"failed": f"loading it raises {error_text(error)}"})
         return
     for line in requests:
         request = loads(line)
-        for value in _REQUESTS[request["do"]](session, request):
-            _write(replies, value)
+        for value in _REQUESTS[request["do"]](loaded, request):
+            _write_reply(replies, value)
 
 
 def _end_with_parent(source: int, target: int) -> None:
