@@ -47,7 +47,7 @@ _LIMITS = {zygote.CPU: "cpu", zygote.STOPPED: "wall", zygote.FILES: "files"}
 _TELLING = re.compile(r"Error|Exception|panicked|terminate called|error:")
 
 
-class Lost(Exception):
+class ZygoteLost(Exception):
     """The zygote died or hung. The job can be done again by another.
 
     ``begun`` is whether it had taken the job: if not, that cannot be the job's fault.
@@ -58,11 +58,11 @@ class Lost(Exception):
         self.begun = begun
 
 
-class Refused(Exception):
+class TierRefused(Exception):
     """The zygote cannot shut itself in here; the message names what is missing."""
 
 
-class Worker:
+class SandboxWorker:
     """One zygote; ``sound`` is whether it is fit for another job.
 
     Args:
@@ -72,8 +72,8 @@ class Worker:
         toolchain: globs of further paths that programs may read, for compilers.
 
     Raises:
-        Refused: the tier does not work on this machine.
-        Lost: the zygote ended while it started.
+        TierRefused: the tier does not work on this machine.
+        ZygoteLost: the zygote ended while it started.
     """
 
     def __init__(
@@ -102,17 +102,17 @@ class Worker:
         try:
             answer = self._control.recv(4096)
         except OSError as error:
-            raise Refused(f"it did not start within {_START_S:.0f} s ({error})") from None
+            raise TierRefused(f"it did not start within {_START_S:.0f} s ({error})") from None
         if not answer:
-            raise Lost("the zygote ended while it started", begun=False)
+            raise ZygoteLost("the zygote ended while it started", begun=False)
         if answer != b"R":
-            raise Refused(answer[1:].decode(errors="replace"))
+            raise TierRefused(answer[1:].decode(errors="replace"))
 
     def run(self, job: Job) -> Outcome:
         """Run one job.
 
         Raises:
-            Lost: the zygote died or hung.
+            ZygoteLost: the zygote died or hung.
         """
         if job.kind != "split":
             return self._run(
@@ -122,13 +122,15 @@ class Worker:
 
     def compile(self, job: Job, tool: Tool) -> Outcome:
         """Run a compiler; the outcome's ``stdout`` is an archive of what was made."""
-        return self._run(zygote.COMPILE, job, [_json(asdict(tool))], b"", reserve=tool.reserve)
+        return self._run(
+            zygote.COMPILE, job, [_json_bytes(asdict(tool))], b"", reserve=tool.reserve
+        )
 
     def execute(self, job: Job, tool: Tool, archive: bytes) -> Outcome:
         """Run what was compiled (``archive``), or an interpreter on ``files``, with job.stdin."""
         payload = {**asdict(tool), "compiled": bool(archive)}
         stdin = job.stdin.encode("utf-8", "surrogatepass")
-        return self._run(zygote.EXEC, job, [_json(payload)], stdin, archive, tool.reserve)
+        return self._run(zygote.EXEC, job, [_json_bytes(payload)], stdin, archive, tool.reserve)
 
     def _run(
         self, mode: bytes, job: Job, payloads: list[bytes], stdin: bytes | None = None,
@@ -150,7 +152,7 @@ class Worker:
             answer = self._exchange(request, job, files)
             text = os.pread(files[0], job.limits.output + 1, len(payloads[0]))
             stdout = os.pread(out, job.limits.output + 1, 0) if out >= 0 else b""
-        outcome = _outcome(answer, job, text, stdout, mode)
+        outcome = _zygote_outcome(answer, job, text, stdout, mode)
         self.sound = zygote.ANSWER.unpack(answer)[1] and not outcome.failure
         return outcome
 
@@ -166,9 +168,9 @@ class Worker:
                 handles = attached[0][2] if attached else b""
                 answer = self._wait(array.array("i", handles), job)
         except OSError as error:
-            raise Lost(str(error), begun) from None
+            raise ZygoteLost(str(error), begun) from None
         if len(answer) != zygote.ANSWER.size:
-            raise Lost("the zygote has ended")
+            raise ZygoteLost("the zygote has ended")
         return answer
 
     def _wait(self, handles: Iterable[int], job: Job) -> bytes:
@@ -296,17 +298,17 @@ def _loader() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k == "LD_LIBRARY_PATH"}
 
 
-def _json(value: Any) -> bytes:
+def _json_bytes(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
 def _payload(job: Job) -> bytes:
-    return _json(job.payload())
+    return _json_bytes(job.payload())
 
 
 def _tests_payload(job: Job) -> bytes:
     keys = ("setup", "stubs", "steps", "first", "names", "stop_early")
-    return _json({key: getattr(job, key) for key in keys})
+    return _json_bytes({key: getattr(job, key) for key in keys})
 
 
 @contextlib.contextmanager
@@ -348,7 +350,7 @@ class _Sleep:
         """Look again, and return the sum so far."""
         passed, self._looked = time.monotonic() - self._looked, time.monotonic()
         if self._pids and all(os.path.exists(f"/proc/{pid}/schedstat") for pid in self._pids):
-            now = {pid: _busy(pid) for root in self._pids for pid in (root, *_below(root))}
+            now = {pid: _busy_seconds(pid) for root in self._pids for pid in (root, *_below(root))}
             worked = sum(max(0.0, busy - self._seen.get(pid, 0.0)) for pid, busy in now.items())
             self._seen = now
         else:
@@ -367,7 +369,7 @@ def _below(pid: int) -> list[int]:
     return found
 
 
-def _busy(pid: int) -> float:
+def _busy_seconds(pid: int) -> float:
     """Return the seconds that the threads of a process have run or waited for a CPU."""
     nanoseconds = 0
     with contextlib.suppress(OSError):  # it, or a thread of it, has just ended
@@ -377,7 +379,7 @@ def _busy(pid: int) -> float:
     return nanoseconds / 1e9
 
 
-def _outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -> Outcome:
+def _zygote_outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -> Outcome:
     how, _, status, cpu_s, _ = zygote.ANSWER.unpack(answer)
     code = os.waitstatus_to_exitcode(status)
     failure = "the sandbox could not be set up for the job" if how == zygote.SETUP else ""
@@ -387,7 +389,7 @@ def _outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -
     if len(text) > job.limits.output or len(stdout) > job.limits.output:
         limit, text, stdout = limit or "output", b"", stdout[: job.limits.output]
     parse: Callable[[bytes], dict[int, tuple[str, Any]]] = (
-        _messages if mode == zygote.EXEC else read_records
+        _error_line if mode == zygote.EXEC else read_records
     )
     records = parse(text)
     if not limit and ran_out_of_memory(records):
@@ -395,7 +397,7 @@ def _outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -
     return Outcome(records, stdout, limit, code, cpu_s, failure, len(text))
 
 
-def _messages(text: bytes) -> dict[int, tuple[str, Any]]:
+def _error_line(text: bytes) -> dict[int, tuple[str, Any]]:
     """Return what another language's program wrote to stderr, its last line, as record -1."""
     lines = text.decode(errors="replace").strip().splitlines()
     telling = [line for line in lines if _TELLING.search(line)] or lines
