@@ -281,9 +281,7 @@ KINDS: dict[str, InstructionKind] = {
     "detectable_content:postscript": InstructionKind(
         _postscript, {"postscript_marker": _some_text}
     ),
-    "combination:repeat_prompt": InstructionKind(
-        _repeat_prompt, {"prompt_to_repeat": _some_text}
-    ),
+    "combination:repeat_prompt": InstructionKind(_repeat_prompt, {"prompt_to_repeat": _some_text}),
     "combination:two_responses": InstructionKind(_two_responses, {}),
     "startend:end_checker": InstructionKind(_ends_with, {"end_phrase": _some_text}),
     "startend:quotation": InstructionKind(_quotation, {}),

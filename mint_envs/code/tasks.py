@@ -78,7 +78,9 @@ class CodeTask(DatasetTask[CodeProblem]):
         )
         self._level, self._style, self._shots = level, style, shots
         self._sandbox = sandbox
-        super().__init__(None if dataset is None else load_code_problems(dataset, split), split, drop)
+        super().__init__(
+            None if dataset is None else load_code_problems(dataset, split), split, drop
+        )
         require(
             dataset is not None or self._settings.language == "python",
             f"language={language!r} needs dataset=...: the generated problems are Python's",

@@ -133,7 +133,9 @@ class ToolUseTask(DatasetTask[Any]):
         self.max_turns, self.max_tool_calls = max_turns, max_tool_calls
         self.partial_credit = partial_credit
 
-        super().__init__(None if dataset is None else load_call_problems(dataset, split), split, drop)
+        super().__init__(
+            None if dataset is None else load_call_problems(dataset, split), split, drop
+        )
 
     def _use_server(self, mcp: str | None, timeout_s: float) -> None:
         require(timeout_s > 0, f"mcp_timeout_s={timeout_s} must be above 0")
