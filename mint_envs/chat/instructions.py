@@ -123,7 +123,7 @@ def _letter(value: Any) -> str:
     return "" if isinstance(value, str) and len(value) == 1 else "one character"
 
 
-def _text_list(value: Any) -> str:
+def _some_texts(value: Any) -> str:
     many = isinstance(value, Sequence) and not isinstance(value, str) and len(value) > 0
     return "" if many and not any(map(_some_text, value)) else "a list of texts"
 
@@ -229,8 +229,8 @@ class InstructionKind:
 
 
 KINDS: dict[str, InstructionKind] = {
-    "keywords:existence": InstructionKind(_keywords, {"keywords": _text_list}),
-    "keywords:forbidden_words": InstructionKind(_forbidden, {"forbidden_words": _text_list}),
+    "keywords:existence": InstructionKind(_keywords, {"keywords": _some_texts}),
+    "keywords:forbidden_words": InstructionKind(_forbidden, {"forbidden_words": _some_texts}),
     "keywords:frequency": InstructionKind(
         _keyword_frequency,
         {"keyword": _some_text, "relation": _relation, "frequency": _some_count},
