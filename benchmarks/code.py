@@ -31,7 +31,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from mint_envs.code.grade import Settings, grade_many
+from mint_envs.code.grade import GradeSettings, grade_many
 from mint_envs.code.plan import make_plan
 from mint_envs.sandbox import Sandbox
 
@@ -114,7 +114,7 @@ def ours(tier: str, name: str) -> Contender:
 
     def run() -> bool:
         items = [(f"```python\n{fresh(program)}```", plan) for program, plan in plans]
-        return all(r.score == 1.0 for r in grade_many(items, Settings(), sandbox))
+        return all(r.score == 1.0 for r in grade_many(items, GradeSettings(), sandbox))
 
     return Contender(name, run)
 
@@ -238,10 +238,10 @@ def throughput(counts: tuple[int, ...], programs: int) -> Table:
     plans = [(program, make_plan(tests)) for _, program, tests in PROBLEMS]
     for count in counts:
         with Sandbox(workers=count) as sandbox:
-            grade_many(_items(plans, 20), Settings(), sandbox)
+            grade_many(_items(plans, 20), GradeSettings(), sandbox)
             items = _items(plans, programs)
             begun = time.perf_counter()
-            rewards = grade_many(items, Settings(), sandbox)
+            rewards = grade_many(items, GradeSettings(), sandbox)
             took = time.perf_counter() - begun
         assert all(reward.score == 1.0 for reward in rewards)
         shown.add_row(str(count), f"{programs / took:.0f}")
@@ -263,7 +263,7 @@ def human_eval_whole(path: Path) -> str:
         make_plan({"code": r["test"], "entry_point": r["entry_point"], "prompt": r["prompt"]})
         for r in rows
     ]
-    settings = Settings(max_tests_per_problem=1000)
+    settings = GradeSettings(max_tests_per_problem=1000)
     times = []
     with Sandbox() as sandbox:
         grade_many([("```python\nx = 1\n```", plans[0])] * 4, settings, sandbox)

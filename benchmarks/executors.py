@@ -98,12 +98,12 @@ def _row(task: CodeTask, executor: Executor) -> Row:
 
 def _pairs(options: argparse.Namespace, seed: int) -> list[tuple[Any, str]]:
     """Programs that no cache has seen."""
-    from mint_envs.code.rows import read_row
+    from mint_envs.code.rows import read_code_row
 
     found = []
     for number in range(seed * options.programs, (seed + 1) * options.programs):
         right = number - number % 2  # every other program is
-        problem = read_row({"question": "f", "tests": [["f(0)", right]]})
+        problem = read_code_row({"question": "f", "tests": [["f(0)", right]]})
         program = _PROGRAM.format(number, options.steps, number)
         found.append((problem, f"```python{program}```"))
     return found

@@ -156,7 +156,7 @@ class ChatService:
         return body
 
     def _headers(self) -> dict[str, str]:
-        key = _checked(self._key(), self._key_name)
+        key = _checked_key(self._key(), self._key_name)
         given = {"Authorization": f"Bearer {key}"} if key else {}
         return {"Content-Type": "application/json", **given}
 
@@ -175,7 +175,7 @@ class ChatService:
         raise WillLast(reason)
 
 
-def _checked(key: str, name: str) -> str:
+def _checked_key(key: str, name: str) -> str:
     if key and not re.fullmatch(r"[!-~]+", key):
         raise SettingError(
             f"{name} holds no key: there are spaces, line ends or letters beyond ASCII in it"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .core import Problem, Task
-from .errors import DatasetError, require
+from .errors import DatasetError, first_line, require
 from .hub import offline_if_unreachable
 from .jsonl import read_rows
 from .problems import row_at
@@ -145,7 +145,7 @@ def numbered_rows(path: Path, cut_last_line: bool = False) -> Iterator[tuple[int
     if path.name.endswith(".parquet"):
         return iter(enumerate(_parquet_rows(path), 1))
     if path.suffix == ".json":
-        return iter(enumerate(_listed(path), 1))
+        return iter(enumerate(_json_rows(path), 1))
     return read_rows(path, on_torn=(lambda _: None) if cut_last_line else None)
 
 
@@ -212,16 +212,16 @@ def look_up(row: Row, names: Sequence[str]) -> Any:
     return None
 
 
-def _listed(path: Path) -> list[Row]:
+def _json_rows(path: Path) -> list[Row]:
     try:
-        return _checked(json.loads(path.read_bytes().decode("utf-8-sig")), path)
+        return _list_of_rows(json.loads(path.read_bytes().decode("utf-8-sig")), path)
     except (OSError, ValueError, RecursionError) as error:
         if isinstance(error, DatasetError):
             raise
         raise DatasetError(f"'{path}' cannot be read: {error}") from error
 
 
-def _checked(rows: Any, path: Path) -> list[Row]:
+def _list_of_rows(rows: Any, path: Path) -> list[Row]:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DatasetError(f"dataset='{path}' must hold a list of objects")
     return rows
@@ -252,7 +252,7 @@ def _hub_rows(name: str, split: str) -> list[Row]:
         with offline_if_unreachable() as unreachable:
             rows = list(datasets.load_dataset(repository, config or None, split=split))
     except Exception as error:  # the hub's client raises many kinds; all mean the same to a user
-        why = f"{unreachable} cannot be reached" if unreachable else _first_line(error)
+        why = f"{unreachable} cannot be reached" if unreachable else first_line(error)
         raise DatasetError(
             f"dataset={name!r} is no file, and cannot be loaded from the Hugging Face hub: {why}. "
             "Check the name, or download it and give the path of a JSONL or Parquet file."
@@ -260,8 +260,3 @@ def _hub_rows(name: str, split: str) -> list[Row]:
     if not rows:
         raise DatasetError(f"split {split!r} of dataset={name!r} is empty")
     return rows
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -24,7 +24,7 @@ from gymnasium.error import ResetNeeded
 from .core import Episode, Prompt, Reward, Task
 from .errors import SettingError, did_you_mean
 from .executors import Answer, Executor, Local, Turn, executor_of, play_turns, score_batch
-from .problems import ProblemRef, respond
+from .problems import ProblemRef, respond_or_cut
 from .spaces import Tokens, TokenSequence
 from .tokens import Codec
 
@@ -169,7 +169,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         if problem := self.action_space.problem_with(action):
             raise ValueError(
                 f"The action {problem}. Give a sequence of token ids in "
-                f"[0, {self.action_space.vocab_size}); got {_short(action)}"
+                f"[0, {self.action_space.vocab_size}); got {_short_repr(action)}"
             )
         ids = np.asarray(action, dtype=np.int64).tolist()
         text, ended = self.codec.response_text(ids)
@@ -195,7 +195,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
 
     def _respond(self, act: _Act) -> Answer:
         assert self._episode is not None
-        return respond(self._episode, act.text, not self._complete(act))
+        return respond_or_cut(self._episode, act.text, not self._complete(act))
 
     def _turn(self, act: _Act) -> Turn:
         """The same for another process, which may have to play the episode anew."""
@@ -250,12 +250,12 @@ def step_many(
         groups.setdefault(id(env.task), []).append(i)
     for members in groups.values():
         group = [(envs[i], acts[i]) for i in members]
-        for i, answer in zip(members, _answers(group, executor), strict=True):
+        for i, answer in zip(members, _group_answers(group, executor), strict=True):
             answers[i] = answer
     return [env._after(act, answer) for env, act, answer in zip(envs, acts, answers, strict=True)]
 
 
-def _answers(
+def _group_answers(
     group: list[tuple[TokenEnv, _Act]], executor: str | Executor | None
 ) -> Sequence[Answer]:
     """Return what the episodes of one task say to their responses."""
@@ -272,6 +272,6 @@ def _no_tokens() -> Tokens:
     return np.empty(0, dtype=np.int64)
 
 
-def _short(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

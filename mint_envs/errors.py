@@ -79,6 +79,11 @@ def require(condition: bool, message: str) -> None:
         raise SettingError(message)
 
 
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says, or else its kind."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
 def did_you_mean(name: str, valid: Iterable[str]) -> str:
     """Return ``"Did you mean 'x'? Valid: ..."`` for an unknown ``name``."""
     names = sorted(valid)

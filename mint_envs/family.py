@@ -7,12 +7,12 @@ family.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from .errors import require
+from .loading import imported
 
 #: Names of presets: the MinT documents' defaults, and what a small model here learns from.
 PRESETS = ("documents", "local")
@@ -61,7 +61,7 @@ BUILT_IN = {
 def record_of(id: str) -> Family:
     """Return the record of an id of this package; imports its folder."""
     folder = BUILT_IN[id].rpartition(".")[0]
-    record: Family = importlib.import_module(f"{folder}.family").FAMILY
+    record: Family = imported(f"{folder}.family:FAMILY")
     return record
 
 

@@ -16,7 +16,7 @@ _LONGEST = 1 << 18  # characters of a text: no response is longer, and work grow
 _LARGEST = 1 << 14  # characters of JSON of the arguments of one item of some graders
 
 
-def _text(value: Any) -> str:
+def _checked_string(value: Any) -> str:
     if not isinstance(value, str):
         raise PydanticCustomError("string_type", "Input should be a valid string")
     if len(value) > _LONGEST:
@@ -44,7 +44,9 @@ def few(value: Any) -> Any:
 Text = Annotated[
     str,
     GetPydanticSchema(
-        get_pydantic_core_schema=lambda *_: core_schema.no_info_plain_validator_function(_text),
+        get_pydantic_core_schema=lambda *_: core_schema.no_info_plain_validator_function(
+            _checked_string
+        ),
         get_pydantic_json_schema=lambda *_: {"type": "string", "maxLength": _LONGEST},
     ),
 ]

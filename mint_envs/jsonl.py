@@ -29,17 +29,17 @@ def line_of(row: Any, default: Callable[[Any], Any] = str) -> str:
     try:
         return json.dumps(row, allow_nan=False, default=default) + "\n"
     except (ValueError, TypeError):  # a number that JSON does not have, a key that is no text
-        return json.dumps(_plain(row), allow_nan=False, default=default) + "\n"
+        return json.dumps(_json_safe(row), allow_nan=False, default=default) + "\n"
 
 
-def _plain(value: Any) -> Any:
+def _json_safe(value: Any) -> Any:
     """Return ``value`` as JSON can hold it: an environment's info may contain anything."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _json_safe(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_json_safe(item) for item in value]
     return value
 
 
@@ -51,10 +51,10 @@ def append_rows(path: Path, rows: Iterable[Any], default: Callable[[Any], Any] =
     """
     data = "".join(line_of(row, default) for row in rows).encode()
     with path.open("ab", buffering=0) as file:
-        _write(file, data)
+        _write_all(file, data)
 
 
-def _write(file: FileIO, data: bytes) -> None:
+def _write_all(file: FileIO, data: bytes) -> None:
     left = memoryview(data)
     while left:
         left = left[file.write(left) or 0 :]
@@ -94,7 +94,7 @@ class Appended:
         """
         data = "".join(map(line_of, rows)).encode()
         try:
-            _write(self._file, data)
+            _write_all(self._file, data)
         except OSError as error:
             raise self._failed(error) from error
 
@@ -127,7 +127,7 @@ def read_rows(
     try:
         with path.open("rb") as raw:
             lines = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
-            for number, _, row in _rows(lines, path, on_torn):
+            for number, _, row in _parsed_rows(lines, path, on_torn):
                 if on_bytes is not None:
                     on_bytes(raw.tell())
                 yield number, row
@@ -143,14 +143,14 @@ def _unreadable(path: Path, error: Exception) -> DatasetError:
     return DatasetError(f"'{path}' cannot be read: {error}")
 
 
-def _rows(
+def _parsed_rows(
     lines: Iterable[bytes], path: Path, on_torn: Callable[[int], object] | None
 ) -> Iterator[tuple[int, bytes, Row]]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            row = _parsed(line, number, path)
+            row = _parsed_line(line, number, path)
         except DatasetError:
             if on_torn is None or line.endswith(b"\n"):
                 raise
@@ -159,7 +159,7 @@ def _rows(
         yield number, line, row
 
 
-def _parsed(line: bytes, number: int, path: Path) -> Row:
+def _parsed_line(line: bytes, number: int, path: Path) -> Row:
     try:
         row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or too deep
@@ -201,7 +201,7 @@ def cut_rows(path: Path, wanted: Callable[[Row], bool]) -> None:
     """
     with path.open("rb+") as file:
         end, last = 0, b"\n"
-        for _, line, row in _rows(file, path, on_torn=lambda _: None):
+        for _, line, row in _parsed_rows(file, path, on_torn=lambda _: None):
             if not wanted(row):
                 break
             end, last = file.tell(), line

@@ -43,7 +43,9 @@ def imported(name: str) -> Any:
     found: Any = load_module(module, repr(name))
     for part in path.split("."):
         if not hasattr(found, part):
-            raise SettingError(f"{module} has no {part!r}. {did_you_mean(part, _names(found))}")
+            raise SettingError(
+                f"{module} has no {part!r}. {did_you_mean(part, _callables_in(found))}"
+            )
         found = getattr(found, part)
     return found
 
@@ -117,7 +119,7 @@ def _missing(module: str, folder: Path, asked: str, error: ModuleNotFoundError) 
     return f"{asked}: there is no module {error.name}{where}"
 
 
-def _names(found: Any) -> list[str]:
+def _callables_in(found: Any) -> list[str]:
     """Return what a module, or a class, defines and does not import, if it can be called."""
     home = getattr(found, "__name__", "")
     return [

@@ -46,10 +46,10 @@ def load_plugins(register: Register) -> None:
             return
         _begun = True
         for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-            _load(point, register)
+            _load_plugin(point, register)
 
 
-def _load(point: EntryPoint, register: Register) -> None:
+def _load_plugin(point: EntryPoint, register: Register) -> None:
     before = dict(gym.registry)
     try:
         loaded = point.load()
@@ -58,9 +58,9 @@ def _load(point: EntryPoint, register: Register) -> None:
         elif callable(loaded):  # a module has registered its ids when it was imported
             loaded()
     except (Exception, SystemExit) as error:  # another package's: whatever it raises
-        _warn(point, f"cannot be loaded: {type(error).__name__}: {error}")
+        _warn_of(point, f"cannot be loaded: {type(error).__name__}: {error}")
     for id in _put_back(before):
-        _warn(point, f"registers {id}, which is taken: its own is left out")
+        _warn_of(point, f"registers {id}, which is taken: its own is left out")
 
 
 def _put_back(before: Mapping[str, Any]) -> list[str]:
@@ -70,7 +70,7 @@ def _put_back(before: Mapping[str, Any]) -> list[str]:
     return changed
 
 
-def _warn(point: EntryPoint, fault: str) -> None:
+def _warn_of(point: EntryPoint, fault: str) -> None:
     package = f" of the package {point.dist.name}" if point.dist else ""
     warnings.warn(f"plug-in {point.name!r} ({point.value}){package} {fault}", stacklevel=2)
 

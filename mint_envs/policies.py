@@ -109,16 +109,16 @@ def policy_of(spec: str, *arguments: Any, **settings: Any) -> Policy:
 
 def policy_names() -> list[str]:
     """Return the names that ``policy_of`` knows, sorted."""
-    return sorted(_found())
+    return sorted(_installed())
 
 
-def _found() -> dict[str, EntryPoint]:
+def _installed() -> dict[str, EntryPoint]:
     """Ours is found without being installed, and is no other's to replace."""
     return {**{point.name: point for point in entry_points(group=GROUP)}, _OPENAI.name: _OPENAI}
 
 
 def _factory(name: str) -> Any:
-    found = _found()
+    found = _installed()
     require(name in found, f"there is no policy {name!r}. {did_you_mean(name, found)}")
     point = found[name]
     try:
@@ -213,7 +213,7 @@ class OpenAIPolicy:
         self, prompt: Prompt, max_tokens: int, temperature: float, seed: int
     ) -> dict[str, Any]:
         fields = {"max_tokens": max_tokens, **self._options}
-        fields |= {"model": self.model, "messages": _messages(prompt)}
+        fields |= {"model": self.model, "messages": _chat_messages(prompt)}
         fields |= {"temperature": temperature, "seed": seed % 2**31}
         return {name: value for name, value in fields.items() if value is not None}
 
@@ -233,20 +233,20 @@ class OpenAIPolicy:
     async def _all(self, asked: Sequence[Mapping[str, Any]]) -> list[str | None]:
         service = self._service()
         async with service.client() as client:
-            answers = [service.ask(client, fields, _whole) for fields in asked]
+            answers = [service.ask(client, fields, _with_thought) for fields in asked]
             found = await asyncio.gather(*answers, return_exceptions=True)
         for fault in {str(one) for one in found if isinstance(one, Exception)}:
             log.warning("%s at %s: %s; such responses are None", self.model, self.base_url, fault)
         return [one if isinstance(one, str) else None for one in found]
 
 
-def _messages(prompt: Prompt) -> list[dict[str, str]]:
+def _chat_messages(prompt: Prompt) -> list[dict[str, str]]:
     if isinstance(prompt, str):
         return [{"role": "user", "content": str(prompt)}]
     return [{"role": message["role"], "content": message["content"]} for message in prompt]
 
 
-def _whole(found: Any) -> str:
+def _with_thought(found: Any) -> str:
     """Return a completion as the model wrote it; one that was cut in its thoughts has no end."""
     if not found.thought:
         return str(found.text)

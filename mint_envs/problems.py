@@ -64,7 +64,7 @@ class ProblemRef:
         given = [name for name in KINDS if getattr(self, name) is not None]
         require(len(given) == 1, f"a problem has one name of {', '.join(KINDS)}, got {given}")
         if given[0] in NUMBERS:
-            object.__setattr__(self, given[0], _whole(given[0], getattr(self, given[0])))
+            object.__setattr__(self, given[0], _natural(given[0], getattr(self, given[0])))
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any], kinds: Sequence[str] = KINDS) -> ProblemRef | None:
@@ -100,7 +100,7 @@ class ProblemRef:
         return ", ".join(f"{name}={value!r}" for name, value in self.to_row().items())
 
 
-def _whole(name: str, value: Any) -> int:
+def _natural(name: str, value: Any) -> int:
     number = isinstance(value, int | np.integer) and not isinstance(value, bool)
     require(number and int(value) >= 0, f"{name}={value!r} must be a whole number from 0 up")
     return int(value)
@@ -191,12 +191,12 @@ def play(task: Task[Any], problem: Any, turns: Turns) -> Reward:
         NoVerdict: the verdict is no Reward, or there is none after 1000 more turns.
     """
     if task.single_turn:
-        return _reward(task.score(problem, turns[-1]))
+        return _checked_reward(task.score(problem, turns[-1]))
     episode = task.start(problem)
     for text in chain(turns, repeat("", LONGEST_EPISODE)):
         answer = episode.respond(text)
         if not isinstance(answer, str | list | tuple):
-            return _reward(answer)
+            return _checked_reward(answer)
     raise NoVerdict(f"and then {LONGEST_EPISODE} empty ones do not end the episode")
 
 
@@ -210,10 +210,10 @@ def play_whole(task: Task[Any], problem: Any, turns: Turns, *, cut: bool = False
     episode = task.start(problem)
     for number, text in enumerate(turns, 1):
         last = number == len(turns)
-        answer = respond(episode, text, cut and last)
+        answer = respond_or_cut(episode, text, cut and last)
         if isinstance(answer, str | list | tuple):
             continue
-        reward = _reward(answer)
+        reward = _checked_reward(answer)
         if last:
             return reward
         raise OtherLength(f"the episode was over after {number} of {len(turns)} responses")
@@ -239,12 +239,12 @@ def begin(task: Task[Any], problem: Any, said: Sequence[str] = ()) -> Episode:
     return episode
 
 
-def respond(episode: Episode, text: str, cut: bool) -> Answer:
+def respond_or_cut(episode: Episode, text: str, cut: bool) -> Answer:
     """Return what an episode says to a response, of which nothing is run if it was cut off."""
     return episode.cut(text) if cut else episode.respond(text)
 
 
-def _reward(answer: Any) -> Reward:
+def _checked_reward(answer: Any) -> Reward:
     if isinstance(answer, Reward):
         return answer
     raise NoVerdict(f"gets {answer!r}, a {type(answer).__name__}")

@@ -138,7 +138,7 @@ def env_ids() -> list[str]:
 def settings_of(id: str) -> dict[str, Setting]:
     """Return the settings of a registered id, by name (``tokenizer`` is not among them)."""
     kwargs = dict(_spec_of(id).kwargs)
-    found = _settings(_resolve(kwargs.pop("task")))
+    found = _signature_settings(_resolve(kwargs.pop("task")))
     return {
         name: Setting(setting.type, kwargs.get(name, setting.default), setting.help)
         for name, setting in found.items()
@@ -255,7 +255,7 @@ def _importable(task: Any) -> Any:
 # -- settings -----------------------------------------------------------------------------------
 
 
-def _settings(cls: Any) -> dict[str, Setting]:
+def _signature_settings(cls: Any) -> dict[str, Setting]:
     """Read a task's settings from its signature; ``Annotated[type, help]`` carries their help."""
     hints = _hints(cls.__init__ if inspect.isclass(cls) else cls)
     found = {}
@@ -285,19 +285,19 @@ def _hints(call: Any) -> dict[str, Any]:
 
 def _check_settings(owner: str, cls: Any, given: dict[str, Any]) -> None:
     """Raise SettingError unless ``given`` suits the signature of ``cls``."""
-    valid = _settings(cls)
+    valid = _signature_settings(cls)
     for name, setting in valid.items():
         if name not in given and setting.default is inspect.Parameter.empty:
             raise SettingError(f"{owner} needs the setting {name!r}: {setting.help or 'give it'}")
     _check_names(owner, cls, given)
     for name, value in given.items():
-        if name in valid and not _fits(value, valid[name].type):
+        if name in valid and not _may_be(value, valid[name].type):
             raise SettingError(f"{owner}: {name}={value!r} must be {type_name(valid[name].type)}")
 
 
 def _check_task_settings(id: str, task: Any, defaults: dict[str, Any]) -> None:
     _check_names(id, task, defaults)
-    for name in _settings(task):
+    for name in _signature_settings(task):
         if name in _TAKEN:
             raise SettingError(f"{id}: a task may not have a setting named {name!r}; rename it")
 
@@ -305,7 +305,7 @@ def _check_task_settings(id: str, task: Any, defaults: dict[str, Any]) -> None:
 def _check_names(owner: str, cls: Any, given: dict[str, Any]) -> None:
     if any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values()):
         return
-    valid = [*_settings(cls), *_COMMON]
+    valid = [*_signature_settings(cls), *_COMMON]
     for name in given:
         if name not in valid:
             raise SettingError(f"{owner} has no setting {name!r}. {did_you_mean(name, valid)}")
@@ -321,11 +321,11 @@ def _check_plain(name: str, value: Any) -> None:
         ) from error
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _may_be(value: Any, kind: Any) -> bool:
     """Return False if ``value`` is certainly not of type ``kind``."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return any(_fits(value, one) for one in arguments)
+        return any(_may_be(value, one) for one in arguments)
     if origin is typing.Literal:
         return value in arguments
     if kind is None or kind is type(None):

@@ -114,17 +114,17 @@ def _end_of_fence(text: str, opening: re.Match[str]) -> int:
 
 def _end_of_thought(text: str, opening: re.Match[str]) -> int:
     """Return where the block ends that ``opening`` begins: the end of the text if it is open."""
-    for match in _ends(opening.group()).finditer(text, opening.end()):
+    for match in _closing_pattern(opening.group()).finditer(text, opening.end()):
         if match.lastgroup == "end":
             return match.end()
     return len(text)
 
 
-def _ends(opening: str) -> re.Pattern[str]:
-    return _ends_of(opening if opening in (*TOKENS, _CHANNEL) else _name(opening))
+def _closing_pattern(opening: str) -> re.Pattern[str]:
+    return _ends_of(opening if opening in (*TOKENS, _CHANNEL) else _tag_name(opening))
 
 
-def _name(tag: str) -> str:
+def _tag_name(tag: str) -> str:
     return tag.strip("<>").partition(" ")[0].partition("\t")[0].lower()
 
 

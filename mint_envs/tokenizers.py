@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from .core import Message
-from .errors import TokenizerError
+from .errors import TokenizerError, first_line
 from .hub import offline_if_unreachable
 
 
@@ -126,15 +126,11 @@ def _from_pretrained(name: str) -> Any:
         with offline_if_unreachable() as unreachable:
             return AutoTokenizer.from_pretrained(name)
     except Exception as error:  # many kinds, down to those of the parsers of its files
-        why = f"{unreachable} cannot be reached" if unreachable else _first_line(error)
+        why = f"{unreachable} cannot be reached" if unreachable else first_line(error)
         raise TokenizerError(
             f"tokenizer={name!r} cannot be loaded: {why}. "
             "Give a folder that holds a tokenizer, or a model name that this machine can reach."
         ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def known_ids(tokenizer: Any) -> int:

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from mint_envs.code.grade import Settings, grade_many
+from mint_envs.code.grade import GradeSettings, grade_many
 from mint_envs.code.plan import make_plan
 from mint_envs.sandbox import Sandbox
 from mint_envs.sandbox.folders import PREFIX, _locked
@@ -51,8 +51,8 @@ def run(sandbox: Sandbox, chosen: Iterable[dict[str, Any]]) -> list[str]:
     chosen = [attack for attack in chosen if runs(sandbox, attack)]
     others = [attack for attack in chosen if "language" in attack]
     chosen = [attack for attack in chosen if "language" not in attack]
-    quick, patient = Settings(sandbox_timeout_s=0.3), Settings(sandbox_timeout_s=20.0)
-    groups: list[tuple[Settings, list[dict[str, Any]]]] = [
+    quick, patient = GradeSettings(sandbox_timeout_s=0.3), GradeSettings(sandbox_timeout_s=20.0)
+    groups: list[tuple[GradeSettings, list[dict[str, Any]]]] = [
         (patient, [a for a in chosen if wanted(a) == 1.0 and a["class"] != "state leak"]),
         (quick, [a for a in chosen if wanted(a) != 1.0 and a["class"] != "state leak"]),
         *((patient, [a]) for a in chosen if a["class"] == "state leak"),  # one after the other
@@ -72,10 +72,10 @@ def run(sandbox: Sandbox, chosen: Iterable[dict[str, Any]]) -> list[str]:
     return wrong + [f"left on the host: {path}" for path in left_behind()]
 
 
-def for_language(attack: dict[str, Any]) -> Settings:
+def for_language(attack: dict[str, Any]) -> GradeSettings:
     """A compiler has limits of its own; what only wants not to be measured need not run long."""
     seconds = 1.0 if attack["class"] == "unmeasured" else 20.0
-    return Settings(sandbox_timeout_s=seconds, language=attack["language"])
+    return GradeSettings(sandbox_timeout_s=seconds, language=attack["language"])
 
 
 def runs(sandbox: Sandbox, attack: dict[str, Any]) -> bool:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mint_envs.code.grade import Settings, grade_many
+from mint_envs.code.grade import GradeSettings, grade_many
 from mint_envs.code.plan import make_plan
 from mint_envs.sandbox import Sandbox
 from mint_envs.sandbox.toolchains import TOOLCHAINS
@@ -119,7 +119,7 @@ def programs(folder: Path, language: str, wrong: bool = False) -> dict[str, str]
 
 def by_grader(language: str, made: dict[str, str], seconds: float) -> Iterator[tuple[str, str]]:
     """Yield (task id, "" or what went wrong)."""
-    settings = Settings(sandbox_timeout_s=seconds, language=language)
+    settings = GradeSettings(sandbox_timeout_s=seconds, language=language)
     items = [(f"```{language}\n{program}\n```", _PLAN) for program in made.values()]
     with Sandbox() as sandbox:
         for name, reward in zip(made, grade_many(items, settings, sandbox), strict=True):

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mint_envs.code.grade import Settings, grade_many
+from mint_envs.code.grade import GradeSettings, grade_many
 from mint_envs.code.plan import Plan, make_plan
 from mint_envs.core import Reward
 from mint_envs.sandbox import Sandbox
@@ -140,12 +140,12 @@ def soak(count: int, tier: str = "auto", kill: bool = False) -> tuple[list[str],
     kills: list[int] = []
     begun = time.monotonic()
     with Sandbox(tier) as sandbox:
-        grade_many(work[:100], Settings(), sandbox)
+        grade_many(work[:100], GradeSettings(), sandbox)
         before, memory = footprint(descendants(os.getpid())), own_memory()
         rewards: list[Reward] = []
         with killer(sandbox, kills) if kill else _nothing():
             for start in range(0, count, 200):
-                rewards += grade_many(work[start : start + 200], Settings(), sandbox)
+                rewards += grade_many(work[start : start + 200], GradeSettings(), sandbox)
         after, grown = footprint(descendants(os.getpid())), own_memory() - memory
     for i, (reward, score) in enumerate(zip(rewards, want, strict=True)):
         if reward.score != score:
@@ -169,7 +169,7 @@ def _nothing() -> Iterator[None]:
 
 def under_load(count: int, limit_s: float = 0.2, others: int = 8) -> list[str]:
     """Return the programs whose verdict differs between an idle and a busy machine."""
-    work, settings = mixed(count, limit_s), Settings(sandbox_timeout_s=limit_s)
+    work, settings = mixed(count, limit_s), GradeSettings(sandbox_timeout_s=limit_s)
     with Sandbox() as sandbox:
         idle = grade_many(work, settings, sandbox)
     with busy(others), Sandbox() as sandbox:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mint_envs.code import grade
-from mint_envs.code.grade import Settings, grade_many
+from mint_envs.code.grade import GradeSettings, grade_many
 from mint_envs.code.plan import make_plan
 from mint_envs.errors import SandboxUnavailable, SettingError
 
@@ -197,7 +197,7 @@ def scores(rows: list[dict[str, Any]], body: str | None, before: str = "") -> fl
         items.append((fenced(program), make_plan(test)))
     from mint_envs.sandbox import shared
 
-    rewards = grade_many(items, Settings(max_tests_per_problem=1000), shared(None))
+    rewards = grade_many(items, GradeSettings(max_tests_per_problem=1000), shared(None))
     return sum(1.0 if reward.score is None else reward.score for reward in rewards)
 
 

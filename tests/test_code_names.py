@@ -15,9 +15,9 @@ from mint_envs.audit.audit import AuditOptions, audit
 from mint_envs.audit.audit_code import CodeSettings
 from mint_envs.code import grade
 from mint_envs.code.cases import Names
-from mint_envs.code.names import BUILTINS, names_of
+from mint_envs.code.names import BUILTINS, expression_names
 from mint_envs.code.plan import make_plan
-from mint_envs.code.rows import read_row
+from mint_envs.code.rows import read_code_row
 from mint_envs.sandbox.inside.names import readings
 
 MBPP_126 = {
@@ -381,7 +381,7 @@ def test_exceptions_and_types_in_passing_are_pythons() -> None:
 
 
 def test_mbpp_126_is_earned_and_kept(tmp_path: Path) -> None:
-    plan = read_row(MBPP_126).plan
+    plan = read_code_row(MBPP_126).plan
     assert score(MBPP_126["code"], plan) == 1.0  # type: ignore[arg-type]
     assert score("def sum(a, b): return 6", plan) == 0.0
     path = tmp_path / "rows.jsonl"
@@ -393,7 +393,7 @@ def test_mbpp_126_is_earned_and_kept(tmp_path: Path) -> None:
 
 def test_apps_rows_that_ask_for_a_built_in_name() -> None:
     cases = {"fn_name": "sum", "inputs": [[1, 2], [3, 4]], "outputs": [[3], [7]]}
-    plan = read_row({"question": "q", "input_output": json.dumps(cases)}).plan
+    plan = read_code_row({"question": "q", "input_output": json.dumps(cases)}).plan
     assert score("def sum(a, b): return a + b", plan) == 1.0
     assert score("class Solution:\n    def sum(self, a, b): return a + b", plan) == 1.0
     assert score("def sum(a, b): return 3", plan) == 0.0
@@ -416,7 +416,7 @@ def test_apps_rows_that_ask_for_a_built_in_name() -> None:
     ],
 )
 def test_names_of_an_expression(text: str, names: Names) -> None:
-    assert names_of(text) == names
+    assert expression_names(text) == names
 
 
 @given(

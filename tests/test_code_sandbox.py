@@ -18,7 +18,7 @@ from mint_envs.code import Sandbox, grade
 from mint_envs.errors import SandboxUnavailable
 from mint_envs.sandbox import Job, Limits, Outcome, pool, shared
 from mint_envs.sandbox.inside import scratch, seccomp
-from mint_envs.sandbox.worker import Worker
+from mint_envs.sandbox.worker import SandboxWorker
 from tests import soak_code
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
@@ -263,7 +263,7 @@ def test_a_sandbox_that_nobody_holds_ends_its_processes() -> None:
 
 
 def test_a_stop_that_comes_too_late_does_no_harm() -> None:
-    worker = Worker("namespaces" if works("namespaces") else "landlock")
+    worker = SandboxWorker("namespaces" if works("namespaces") else "landlock")
     try:
         for i in range(3):
             worker._control.send(b"K")
@@ -280,9 +280,9 @@ def test_one_shared_sandbox_for_each_name() -> None:
 
 def test_without_any_tier_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: object, tier: str, *rest: object, **more: object) -> None:
-        raise pool.Refused(f"{tier} is not allowed here")
+        raise pool.TierRefused(f"{tier} is not allowed here")
 
-    monkeypatch.setattr(Worker, "__init__", refuse)
+    monkeypatch.setattr(SandboxWorker, "__init__", refuse)
     with pytest.raises(SandboxUnavailable) as caught:
         Sandbox()
     for words in ("namespaces is not allowed", "landlock is not allowed", "docker", "doctor"):

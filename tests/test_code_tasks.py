@@ -16,8 +16,8 @@ from gymnasium.utils.env_checker import check_env
 import mint_envs
 from mint_envs.cli import main
 from mint_envs.code.kinds import KINDS
-from mint_envs.code.problems import make, passes
-from mint_envs.code.rows import read_row
+from mint_envs.code.problems import draw_problem, passes
+from mint_envs.code.rows import read_code_row
 from mint_envs.code.tasks import CodeTask
 from mint_envs.datasets import held_out
 from mint_envs.errors import DatasetError, IndexOutOfRange, SettingError
@@ -57,7 +57,7 @@ def test_every_kind_has_a_right_answer_and_wrong_ones() -> None:
         pairs, wanted = [], []
         for kind in KINDS:
             for seed in range(2):
-                problem = make(kind, np.random.default_rng(seed))
+                problem = draw_problem(kind, np.random.default_rng(seed))
                 examples = task.examples(problem)
                 assert next(iter(examples.values())) == 1.0
                 assert min(examples.values()) == examples[""] == 0.0
@@ -160,7 +160,7 @@ def test_wrong_settings_are_refused(settings: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_rows_of_all_known_forms(row: dict[str, Any], response: str, score: float) -> None:
-    problem = read_row(row)
+    problem = read_code_row(row)
     assert CodeTask(style="chat").score(problem, f"```python\n{response}\n```").score == score
 
 
@@ -196,7 +196,7 @@ def test_human_eval_and_mbpp_load(tmp_path: Path) -> None:
 
 def test_near_misses_are_misses_whatever_is_left_out() -> None:
     for kind in KINDS:
-        problem = make(kind, np.random.default_rng(5))
+        problem = draw_problem(kind, np.random.default_rng(5))
         assert passes(problem, problem.reference, 100) == 1.0
         assert passes(problem, problem.wrong[0], 10) < 1.0, kind.name
 

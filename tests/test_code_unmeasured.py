@@ -21,7 +21,7 @@ from mint_envs.sandbox.blame import KILLED, settle
 from mint_envs.sandbox.folders import PREFIX, sweep
 from mint_envs.sandbox.inside import scratch
 from mint_envs.sandbox.port import read_records
-from mint_envs.sandbox.worker import Lost, Worker
+from mint_envs.sandbox.worker import SandboxWorker, ZygoteLost
 
 SQUARE = [("f(3)", 9)]
 KILLS_ITS_ZYGOTE = (
@@ -116,7 +116,7 @@ def test_emptying_gives_up_when_it_takes_too_long(tmp_path: Path) -> None:
 
 @pytest.mark.skipif("landlock" not in tiers(), reason="no landlock tier")
 def test_a_zygote_that_cannot_clean_up_is_replaced_and_the_verdict_stands() -> None:
-    worker = Worker("landlock")
+    worker = SandboxWorker("landlock")
     try:
         assert worker._folder
         os.rmdir(worker._folder.path)  # what a program might bring about, in some way
@@ -228,15 +228,15 @@ def test_an_honest_program_waits_for_a_machine_that_comes_back() -> None:
 def test_a_zygote_that_was_dead_before_is_no_loss_of_the_job(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run, dead = Worker.run, iter(range(12))
+    run, dead = SandboxWorker.run, iter(range(12))
 
-    def run_or_find_dead(self: Worker, job: Job) -> Outcome:
+    def run_or_find_dead(self: SandboxWorker, job: Job) -> Outcome:
         if next(dead, None) is not None:
-            raise Lost("found dead", begun=False)
+            raise ZygoteLost("found dead", begun=False)
         return run(self, job)
 
     with Sandbox(workers=1) as sandbox:
-        monkeypatch.setattr(Worker, "run", run_or_find_dead)
+        monkeypatch.setattr(SandboxWorker, "run", run_or_find_dead)
         outcome = sandbox.run("def f(): return 2", ["f()"])
         assert outcome.records[0] == ("value", 2)
 
@@ -275,7 +275,7 @@ def test_a_zygote_that_has_no_process_left_is_not_lost(monkeypatch: pytest.Monke
     monkeypatch.setattr("mint_envs.sandbox.worker._process_limit", lambda *rest: 1)
     if tier != "namespaces":
         pytest.skip("the limit binds in a user namespace only")
-    worker = Worker(tier)
+    worker = SandboxWorker(tier)
     try:
         outcome = worker.run(Job("def f(): return 2", calls=("f()",)))
         assert "could not be set up" in outcome.failure

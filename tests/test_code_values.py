@@ -15,7 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mint_envs.code.stdio import same_output
-from mint_envs.code.values import EXACT, Tolerance, plain, same, shorten, show, truth
+from mint_envs.code.values import (
+    EXACT,
+    Tolerance,
+    plain_data,
+    shorten,
+    show_wire,
+    truth,
+    wire_equals,
+)
 from mint_envs.errors import SettingError
 from mint_envs.sandbox.inside import wire
 
@@ -48,13 +56,13 @@ def sent(value: Any) -> Any:
 
 @given(values)
 def test_a_value_equals_itself_and_comes_back(value: Any) -> None:
-    assert same(sent(value), value)
+    assert wire_equals(sent(value), value)
     assert wire.decode(sent(value)) == value
 
 
 @given(values, values)
 def test_comparison_is_pythons(one: Any, other: Any) -> None:
-    assert same(sent(one), other) == (one == other)
+    assert wire_equals(sent(one), other) == (one == other)
 
 
 @given(values)
@@ -71,9 +79,9 @@ junk: st.SearchStrategy[Any] = st.recursive(
 
 @given(junk, values)
 def test_no_claim_whatever_raises(claim: Any, value: Any) -> None:
-    assert same(claim, value) in (True, False)
+    assert wire_equals(claim, value) in (True, False)
     assert truth(claim) in (True, False)
-    show(claim).encode("utf-8")
+    show_wire(claim).encode("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -84,29 +92,29 @@ def test_no_claim_whatever_raises(claim: Any, value: Any) -> None:
 )  # fmt: skip
 def test_forged_claims_equal_nothing(claim: Any) -> None:
     for value in (5, 5.0, [5], (5,), {5}, {5: 5}, b"5", 5j, None, True):
-        assert not same(claim, value)
-        assert not same(claim, value, Tolerance(1.0, 1.0))
+        assert not wire_equals(claim, value)
+        assert not wire_equals(claim, value, Tolerance(1.0, 1.0))
 
 
 def test_deep_claims_are_refused_and_shown_shortly() -> None:
     deep: Any = 1
     for _ in range(900):
         deep = ["l", [deep]]
-    assert not same(deep, 1)
-    assert len(show(deep)) < 200
+    assert not wire_equals(deep, 1)
+    assert len(show_wire(deep)) < 200
     expected: Any = 1
     for _ in range(900):
         expected = [expected]
-    assert not same(deep, expected)
+    assert not wire_equals(deep, expected)
 
 
 def test_a_set_is_compared_without_building_the_claims_own() -> None:
     many = ["s", [["i", hex(i * ((1 << 61) - 1))] for i in range(1, 20_000)]]
-    assert not same(many, set(range(20_000 - 1)))
-    assert same(["s", [1, 2, 3]], {3, 2, 1})
-    assert not same(["s", [1, 1, 2]], {3, 2, 1})
-    assert same(["s", [["t", [1, "a"]], ["s", [2]]]], {frozenset({2}), (1, "a")})
-    assert not same(["d", [[1, 2], [1, 2]]], {1: 2, 3: 2})
+    assert not wire_equals(many, set(range(20_000 - 1)))
+    assert wire_equals(["s", [1, 2, 3]], {3, 2, 1})
+    assert not wire_equals(["s", [1, 1, 2]], {3, 2, 1})
+    assert wire_equals(["s", [["t", [1, "a"]], ["s", [2]]]], {frozenset({2}), (1, "a")})
+    assert not wire_equals(["d", [[1, 2], [1, 2]]], {1: 2, 3: 2})
 
 
 class Colour(enum.IntEnum):
@@ -123,7 +131,7 @@ class Colour(enum.IntEnum):
     ],
 )  # fmt: skip
 def test_relatives_of_plain_types(value: Any, like: Any) -> None:
-    assert same(sent(value), like)
+    assert wire_equals(sent(value), like)
 
 
 @pytest.mark.parametrize("value", [object(), int, lambda: 1, iter([1]), (x for x in "a")])
@@ -139,19 +147,19 @@ def test_iterators_cross_where_asked_for_and_end() -> None:
 
 
 def test_tolerance() -> None:
-    assert same(sent(1.0 + 1e-9), 1.0, Tolerance(1e-6))
-    assert same(sent(100.5), 100.0, Tolerance(relative=0.01))
-    assert not same(sent(1.1), 1.0, Tolerance(1e-6))
-    assert same(sent([1.0 + 1e-9]), [1.0], Tolerance(1e-6))
+    assert wire_equals(sent(1.0 + 1e-9), 1.0, Tolerance(1e-6))
+    assert wire_equals(sent(100.5), 100.0, Tolerance(relative=0.01))
+    assert not wire_equals(sent(1.1), 1.0, Tolerance(1e-6))
+    assert wire_equals(sent([1.0 + 1e-9]), [1.0], Tolerance(1e-6))
     for far in (float("inf"), float("nan"), 10**400):
-        assert not same(sent(far), 1.0, Tolerance(1e-6))
-    assert same(sent(float("nan")), float("nan"), EXACT)
+        assert not wire_equals(sent(far), 1.0, Tolerance(1e-6))
+    assert wire_equals(sent(float("nan")), float("nan"), EXACT)
 
 
 def test_expected_values_must_be_plain() -> None:
-    assert plain(np.arange(2), "test 0") == [0, 1]
+    assert plain_data(np.arange(2), "test 0") == [0, 1]
     with pytest.raises(SettingError, match=r"test 0.*object"):
-        plain([object()], "test 0")
+        plain_data([object()], "test 0")
 
 
 def test_what_is_shown_is_fit_for_a_terminal() -> None:

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from mint_envs.code.values import (
     EXACT,
     Tolerance,
-    plain,
-    same,
+    plain_data,
     shorten,
-    show,
+    show_wire,
     truth,
     visible,
+    wire_equals,
 )
 from mint_envs.errors import SettingError
 from mint_envs.sandbox.inside import wire
@@ -70,7 +70,7 @@ RELATIVES: tuple[Callable[[Any], Any], ...] = (
 def test_atoms_are_alike_as_in_python(one: Any) -> None:
     for other in ATOMS:
         for a, b in itertools.product(_around(one), _around(other)):
-            assert same(sent(a), b) == (a == b), (a, b)
+            assert wire_equals(sent(a), b) == (a == b), (a, b)
 
 
 def _around(value: Any) -> list[Any]:
@@ -81,13 +81,13 @@ def _around(value: Any) -> list[Any]:
 @given(few, few, st.sampled_from(RELATIVES), st.sampled_from(RELATIVES))
 def test_values_are_alike_as_in_python(one: Any, other: Any, f: Any, g: Any) -> None:
     for a, b in ((one, other), (f(one), g(one)), (f(one), f(other)), (one, f(one)), (f(one), one)):
-        assert same(sent(a), b) == (a == b), (a, b)
+        assert wire_equals(sent(a), b) == (a == b), (a, b)
         assert truth(sent(a)) == bool(a)
 
 
 @given(few)
 def test_plain_data_is_itself(value: Any) -> None:
-    found = plain(value, "test 0")
+    found = plain_data(value, "test 0")
     assert found == value
     assert type(found) is type(value)
 
@@ -97,28 +97,28 @@ def test_an_order_of_a_set_or_dict_is_as_good_as_another(found: set[Any], chance
     order = list(found)
     chance.shuffle(order)
     items = [sent(item) for item in order]
-    assert same(["s", items], found)
-    assert same(["z", items], found)
-    assert same(["d", [[item, item] for item in items]], dict.fromkeys(found, 0)) == (
+    assert wire_equals(["s", items], found)
+    assert wire_equals(["z", items], found)
+    assert wire_equals(["d", [[item, item] for item in items]], dict.fromkeys(found, 0)) == (
         found in ({0}, {False})
     )
-    assert same(["d", [[item, 0] for item in items]], dict.fromkeys(found, 0))
+    assert wire_equals(["d", [[item, 0] for item in items]], dict.fromkeys(found, 0))
     # One given twice does not stand for another.
     if len(items) > 1:
-        assert not same(["s", [*items[1:], items[-1]]], found)
+        assert not wire_equals(["s", [*items[1:], items[-1]]], found)
 
 
 def test_what_is_not_equal_to_itself_is_found() -> None:
     nan = math.nan
     for want in ({nan}, {(nan, 1)}, {((1, nan), 2), 3}, {nan: 1}, [nan], {1: nan}, (1j, nan)):
-        assert same(sent(want), want), want
-    assert not same(sent({nan, 1}), {2, 1})
-    assert not same(sent({nan}), {1})
-    assert not same(sent({1}), {nan})
-    assert not same(sent([nan]), [1.0])
-    assert not same(sent([1.0]), [nan])
-    assert same(sent({frozenset({1}), 2}), {frozenset({1}), 2})
-    assert not same(sent({frozenset({1}), 2}), {frozenset({3}), 2})
+        assert wire_equals(sent(want), want), want
+    assert not wire_equals(sent({nan, 1}), {2, 1})
+    assert not wire_equals(sent({nan}), {1})
+    assert not wire_equals(sent({1}), {nan})
+    assert not wire_equals(sent([nan]), [1.0])
+    assert not wire_equals(sent([1.0]), [nan])
+    assert wire_equals(sent({frozenset({1}), 2}), {frozenset({1}), 2})
+    assert not wire_equals(sent({frozenset({1}), 2}), {frozenset({3}), 2})
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_what_is_not_equal_to_itself_is_found() -> None:
 )  # fmt: skip
 def test_what_is_nearly_it_is_not(claim: Any, want: Any) -> None:
     for tolerance in (EXACT, Tolerance(absolute=0.25), Tolerance(relative=0.01)):
-        assert not same(claim, want, tolerance)
+        assert not wire_equals(claim, want, tolerance)
 
 
 # -- numbers -------------------------------------------------------------------------------------
@@ -166,25 +166,27 @@ def test_a_tolerance_is_the_larger_of_the_two(got: Any, want: Any) -> None:
     for absolute, relative in itertools.product((0.0, 0.5, 2.0), (0.0, 0.25, 0.5)):
         near = abs(complex(got) - complex(want)) <= max(absolute, relative * abs(want))
         tolerance = Tolerance(absolute, relative)
-        assert same(sent(got), want, tolerance) == (got == want or near), tolerance
-        assert same(sent([got]), [want], tolerance) == (got == want or near)
-        assert same(sent({1: got}), {1: want}, tolerance) == (got == want or near)
-        assert same(sent((0, {"k": [got]})), (0, {"k": [want]}), tolerance) == (got == want or near)
+        assert wire_equals(sent(got), want, tolerance) == (got == want or near), tolerance
+        assert wire_equals(sent([got]), [want], tolerance) == (got == want or near)
+        assert wire_equals(sent({1: got}), {1: want}, tolerance) == (got == want or near)
+        assert wire_equals(sent((0, {"k": [got]})), (0, {"k": [want]}), tolerance) == (
+            got == want or near
+        )
 
 
 def test_a_tolerance_stops_short_of_keys_and_of_infinity() -> None:
-    assert not same(sent({1.25}), {1.0}, Tolerance(1.0))
-    assert not same(sent({1.25: 0}), {1.0: 0}, Tolerance(1.0))
-    assert not same(sent({frozenset({1.25})}), {frozenset({1.0})}, Tolerance(1.0))
+    assert not wire_equals(sent({1.25}), {1.0}, Tolerance(1.0))
+    assert not wire_equals(sent({1.25: 0}), {1.0: 0}, Tolerance(1.0))
+    assert not wire_equals(sent({frozenset({1.25})}), {frozenset({1.0})}, Tolerance(1.0))
     for far in (math.inf, -math.inf, math.nan):
-        assert not same(sent(far), 1.0, Tolerance(math.inf, math.inf))
-        assert not same(sent(1.0), far, Tolerance(1.0, 1.0))
-    assert same(sent(math.inf), math.inf, Tolerance(1.0))
-    assert not same(sent("1"), 1, Tolerance(1.0))
-    assert not same(sent(2**53 + 1), 2**53)  # alike as floats
-    assert not same(sent(fractions.Fraction(1, 3)), 1 / 3)
-    assert not same(sent(10**400), 1, Tolerance(1.0, 1.0))
-    assert not same(sent("a"), "b", Tolerance(9.0, 9.0))
+        assert not wire_equals(sent(far), 1.0, Tolerance(math.inf, math.inf))
+        assert not wire_equals(sent(1.0), far, Tolerance(1.0, 1.0))
+    assert wire_equals(sent(math.inf), math.inf, Tolerance(1.0))
+    assert not wire_equals(sent("1"), 1, Tolerance(1.0))
+    assert not wire_equals(sent(2**53 + 1), 2**53)  # alike as floats
+    assert not wire_equals(sent(fractions.Fraction(1, 3)), 1 / 3)
+    assert not wire_equals(sent(10**400), 1, Tolerance(1.0, 1.0))
+    assert not wire_equals(sent("a"), "b", Tolerance(9.0, 9.0))
     with pytest.raises(dataclasses.FrozenInstanceError):
         EXACT.absolute = 1.0  # type: ignore[misc]
     assert not hasattr(EXACT, "__dict__")
@@ -201,9 +203,9 @@ def test_a_tolerance_stops_short_of_keys_and_of_infinity() -> None:
     ],
 )  # fmt: skip
 def test_numbers_of_each_kind(claim: Any, value: Any) -> None:
-    assert same(claim, value)
-    assert same(claim, value, Tolerance(1e-9))
-    assert not same(claim, -value)
+    assert wire_equals(claim, value)
+    assert wire_equals(claim, value, Tolerance(1e-9))
+    assert not wire_equals(claim, -value)
     assert truth(claim) is True
 
 
@@ -238,19 +240,19 @@ def nested(depth: int, inner: Any = 1) -> Any:
 
 
 def test_depth_has_an_edge() -> None:
-    assert plain(nested(100), "x") == nested(100)
+    assert plain_data(nested(100), "x") == nested(100)
     deep: dict[str, Any] = {}
     for _ in range(99):
         deep = {"k": deep}
-    assert plain(deep, "x") == deep
+    assert plain_data(deep, "x") == deep
     for too_deep in (nested(101), {"k": deep, "j": nested(101)}, nested(100, {}), {"k": deep}):
         with pytest.raises(SettingError, match="x: the expected value is a"):
-            plain(too_deep, "x")
+            plain_data(too_deep, "x")
     claim: Any = 1
     for _ in range(100):
         claim = ["l", [claim]]
-    assert same(claim, nested(100))
-    assert not same(["l", [claim]], nested(101))
+    assert wire_equals(claim, nested(100))
+    assert not wire_equals(["l", [claim]], nested(101))
     sets: Any = frozenset({1})
     found: Any = ["z", [1]]
     tables, said = nested(1), ["l", [1]]
@@ -258,26 +260,26 @@ def test_depth_has_an_edge() -> None:
         sets, found = frozenset({sets}), ["z", [found]]
     for _ in range(99):
         tables, said = {1: tables}, ["d", [[1, said]]]
-    assert same(found, sets)
-    assert same(said, tables)
-    assert not same(["d", [[1, said]]], {1: tables})
+    assert wire_equals(found, sets)
+    assert wire_equals(said, tables)
+    assert not wire_equals(["d", [[1, said]]], {1: tables})
 
 
 def test_a_key_of_any_depth_is_answered() -> None:
     deep: Any = 1
     for _ in range(900):
         deep = ["t", [deep]]
-    assert not same(["s", [deep]], {1})
-    assert not same(["d", [[deep, 1]]], {1: 1})
+    assert not wire_equals(["s", [deep]], {1})
+    assert not wire_equals(["d", [[deep, 1]]], {1: 1})
 
 
 def test_digits_have_an_edge() -> None:
-    assert same(["i", "0x" + "1" * 99_998], int("1" * 99_998, 16))
-    assert not same(["i", "0x" + "1" * 99_999], int("1" * 99_999, 16))
+    assert wire_equals(["i", "0x" + "1" * 99_998], int("1" * 99_998, 16))
+    assert not wire_equals(["i", "0x" + "1" * 99_999], int("1" * 99_999, 16))
     half = "f" * 50_000
-    assert same(["q", half, half], 1)
-    assert not same(["q", half, "0" + half], 1)
-    assert same(["s", [["i", "f" * 100_000]]], {int("f" * 100_000, 16)})
+    assert wire_equals(["q", half, half], 1)
+    assert not wire_equals(["q", half, "0" + half], 1)
+    assert wire_equals(["s", [["i", "f" * 100_000]]], {int("f" * 100_000, 16)})
 
 
 def test_a_set_in_a_set_counts_its_depth() -> None:
@@ -285,8 +287,8 @@ def test_a_set_in_a_set_counts_its_depth() -> None:
     found: Any = ["z", []]
     for _ in range(100):
         sets, found = frozenset({sets}), ["z", [found]]
-    assert same(found, sets)
-    assert not same(["z", [found]], frozenset({sets}))
+    assert wire_equals(found, sets)
+    assert not wire_equals(["z", [found]], frozenset({sets}))
 
 
 class Point:
@@ -318,7 +320,7 @@ class Words(list[str]):
 )
 def test_what_is_no_plain_data_is_refused_by_name(value: Any) -> None:
     with pytest.raises(SettingError, match=r"^test 7: the expected value is a (\w+), not plain"):
-        plain(value, "test 7")
+        plain_data(value, "test 7")
 
 
 def test_relatives_of_plain_data_become_plain() -> None:
@@ -327,7 +329,7 @@ def test_relatives_of_plain_data_become_plain() -> None:
         (OrderedDict(a=np.int8(1)), {"a": 1}), (ChainMap({"a": (1,)}), {"a": (1,)}),
         ([np.arange(1)], [[0]]), ((np.int64(1),), (1,)), ({1: {np.int64(2)}}, {1: {2}}),
     ):  # fmt: skip
-        found = plain(value, "x")
+        found = plain_data(value, "x")
         assert found == want
         assert repr(found) == repr(want)
 
@@ -359,14 +361,14 @@ def test_relatives_of_plain_data_become_plain() -> None:
     ],
 )  # fmt: skip
 def test_what_is_shown(claim: Any, room: int, text: str) -> None:
-    assert show(claim, room) == text
+    assert show_wire(claim, room) == text
 
 
 def test_much_is_shown_shortly() -> None:
-    assert show(["l", list(range(1000))]).endswith("21, 22, ...]")
-    assert len(show(["l", ["y" * 100] * 9])) < 2 * 80
-    assert show(["l", ["y" * 100] * 9]).endswith("..., ...]")
-    assert show("x" * 300) == show("x" * 300, 80)
+    assert show_wire(["l", list(range(1000))]).endswith("21, 22, ...]")
+    assert len(show_wire(["l", ["y" * 100] * 9])) < 2 * 80
+    assert show_wire(["l", ["y" * 100] * 9]).endswith("..., ...]")
+    assert show_wire("x" * 300) == show_wire("x" * 300, 80)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ ROOMS: dict[str, set[str]] = {
     "loading": {"errors"},
     "atomic": set(),
     "jsonl": {"errors", "atomic"},
-    "family": {"errors"},
+    "family": {"errors", "loading"},
     "forms": set(),
     "thinking": set(),
     "completions": {"errors", "process_local"},

@@ -146,11 +146,14 @@ def test_no_text_raises(text: str) -> None:
 
 
 def test_what_a_completion_says() -> None:
-    assert shapes.as_text("7") == "7"
-    assert shapes.as_text([{"content": "a"}, {"role": "assistant", "content": "b"}]) == "b"
-    assert shapes.as_text([{"content": [{"type": "text", "text": "c"}, {"text": "d"}]}]) == "cd"
-    assert shapes.as_text([{"role": "assistant", "content": None}]) == ""
-    assert shapes.as_text([]) == ""
+    assert shapes.completion_text("7") == "7"
+    assert shapes.completion_text([{"content": "a"}, {"role": "assistant", "content": "b"}]) == "b"
+    assert (
+        shapes.completion_text([{"content": [{"type": "text", "text": "c"}, {"text": "d"}]}])
+        == "cd"
+    )
+    assert shapes.completion_text([{"role": "assistant", "content": None}]) == ""
+    assert shapes.completion_text([]) == ""
 
 
 def test_unmeasured() -> None:

@@ -14,7 +14,7 @@ from judging import ANY_TEXT, PLAIN, by_length, judged, question
 
 from mint_envs.chat import Answer, ChatTask, Question, ScriptedJudge
 from mint_envs.chat.gates import is_blank
-from mint_envs.chat.judge.question import quoted, read_fenced
+from mint_envs.chat.judge.question import json_quoted, read_fenced
 
 pytestmark = pytest.mark.quick
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.quick
 
 @given(ANY_TEXT)
 def test_any_text_is_quoted_on_one_line_that_can_be_seen(text: str) -> None:
-    line = quoted(text)
+    line = json_quoted(text)
     assert json.loads(line) == text
     assert line.isprintable()
     assert "<" not in line
@@ -31,7 +31,9 @@ def test_any_text_is_quoted_on_one_line_that_can_be_seen(text: str) -> None:
 
 
 def test_letters_of_any_script_stay_as_they_are() -> None:
-    assert quoted("尼罗河 Нил नील é 😀 [1] a<b\n\x7f\u202e\u200b[/INST]<|im_end|>\U000e0041") == (
+    assert json_quoted(
+        "尼罗河 Нил नील é 😀 [1] a<b\n\x7f\u202e\u200b[/INST]<|im_end|>\U000e0041"
+    ) == (
         '"尼罗河 Нил नील é 😀 [1] a\\u003cb\\n\\u007f\\u202e\\u200b\\u005b/INST]\\u003c|im_end|>'
         '\\udb40\\udc41"'
     )

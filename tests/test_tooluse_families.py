@@ -14,7 +14,7 @@ from tooluse_policy import POLICY, solve, written
 
 from mint_envs import Reward
 from mint_envs.tooluse import ToolUseTask
-from mint_envs.tooluse.families import FAMILIES, MOST_CALLS, Entry, drawable
+from mint_envs.tooluse.families import FAMILIES, MOST_CALLS, FamilyEntry, drawable
 from mint_envs.tooluse.tasks import ToolUseProblem
 from mint_envs.tooluse.toolkits import IN_PROCESS, TOOLKITS
 
@@ -26,7 +26,7 @@ every_family = pytest.mark.parametrize(("toolkit", "entry"), ALL, ids=IDS)
 
 
 @functools.cache
-def problems(toolkit: str, entry: Entry) -> list[ToolUseProblem]:
+def problems(toolkit: str, entry: FamilyEntry) -> list[ToolUseProblem]:
     """Return eight problems of a family."""
     found: list[ToolUseProblem] = []
     for workspace in range(1000, 1200):
@@ -60,7 +60,7 @@ def final(problem: ToolUseProblem) -> str:
 
 
 @every_family
-def test_a_family_is_solved_from_the_messages_alone(toolkit: str, entry: Entry) -> None:
+def test_a_family_is_solved_from_the_messages_alone(toolkit: str, entry: FamilyEntry) -> None:
     some = problems(toolkit, entry)
     assert len(some) == 8
     for problem in some:
@@ -69,7 +69,9 @@ def test_a_family_is_solved_from_the_messages_alone(toolkit: str, entry: Entry) 
 
 
 @every_family
-def test_the_worked_examples_hold_and_need_the_calls_they_claim(toolkit: str, entry: Entry) -> None:
+def test_the_worked_examples_hold_and_need_the_calls_they_claim(
+    toolkit: str, entry: FamilyEntry
+) -> None:
     for problem in problems(toolkit, entry):
         steps = [step for turn in problem.request.turns for step in turn]
         assert len(steps) == entry.calls
@@ -81,7 +83,7 @@ def test_the_worked_examples_hold_and_need_the_calls_they_claim(toolkit: str, en
 
 
 @every_family
-def test_binary_credit_agrees_on_what_is_right(toolkit: str, entry: Entry) -> None:
+def test_binary_credit_agrees_on_what_is_right(toolkit: str, entry: FamilyEntry) -> None:
     for problem in problems(toolkit, entry)[:3]:
         done = play(problem, *gold(problem), final(problem), partial_credit=False)
         assert done.score == 1.0
@@ -99,7 +101,7 @@ def test_every_policy_is_of_use() -> None:
 
 
 @every_family
-def test_leaving_out_the_last_call_is_not_enough(toolkit: str, entry: Entry) -> None:
+def test_leaving_out_the_last_call_is_not_enough(toolkit: str, entry: FamilyEntry) -> None:
     """What changes the state is needed to the last call; an answer is one that calls give."""
     for problem in problems(toolkit, entry):
         if problem.request.answer is None:

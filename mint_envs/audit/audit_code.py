@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..code.grade import Settings, grade_many
+from ..code.grade import GradeSettings, grade_many
 from ..code.plan import make_plan
 from ..code.problems import CodeProblem
-from ..code.rows import read_row
+from ..code.rows import read_code_row
 from ..core import Reward
 from ..datasets import Row, row_id
 from ..errors import DatasetError, SettingError
@@ -48,8 +48,8 @@ class CodeSettings:
     sandbox_timeout_s: float = 5.0
 
     @property
-    def grading(self) -> Settings:
-        return Settings(
+    def grading(self) -> GradeSettings:
+        return GradeSettings(
             sandbox_timeout_s=self.sandbox_timeout_s,
             max_tests_per_problem=self.max_tests_per_problem,
         )
@@ -60,7 +60,7 @@ def audit_row(
 ) -> Audited:
     """Return what is wrong with one problem."""
     try:
-        problem = read_row(row, source, number)
+        problem = read_code_row(row, source, number)
     except DatasetError as error:
         broken = Audited(number, row_id(json.dumps(row, sort_keys=True, default=str)), "")
         broken.add("broken row", str(error))
@@ -125,7 +125,7 @@ def _contradictions(
         return  # such an example is no test
     if plan is None:
         return
-    every = Settings(partial_credit=True, max_tests_per_problem=len(pairs))
+    every = GradeSettings(partial_credit=True, max_tests_per_problem=len(pairs))
     plan = replace(plan, preamble=problem.plan.preamble)
     reward = grade_many([(_fenced(problem.reference), plan)], every, sandbox)[0]
     for (call, wanted), test in zip(pairs, reward.metadata["tests"], strict=True):
@@ -234,9 +234,9 @@ def _got(other: Outcome, index: int, given: Any) -> str:
 
 
 def _shown_value(wire: Any) -> str:
-    from ..code.values import show
+    from ..code.values import show_wire
 
-    return show(wire)
+    return show_wire(wire)
 
 
 def _odd(wire: Any) -> bool:

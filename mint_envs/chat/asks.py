@@ -43,16 +43,16 @@ def _pick(rng: np.random.Generator, values: Sequence[Any]) -> Any:
     return values[int(rng.integers(len(values)))]
 
 
-def _nothing(rng: np.random.Generator, topic: Topic, free: Sequence[str]) -> Arguments:
+def _no_arguments(rng: np.random.Generator, topic: Topic, free: Sequence[str]) -> Arguments:
     return {}
 
 
-def _number(name: str, low: int, high: int, **fixed: Any) -> Draw:
+def _draw_number(name: str, low: int, high: int, **fixed: Any) -> Draw:
     """Draw ``name`` from ``low`` to ``high``."""
     return lambda rng, topic, free: {**fixed, name: int(rng.integers(low, high + 1))}
 
 
-def _words(name: str, most: int) -> Draw:
+def _draw_words(name: str, most: int) -> Draw:
     def draw(rng: np.random.Generator, topic: Topic, free: Sequence[str]) -> Arguments:
         count = min(int(rng.integers(1, most + 1)), len(free))
         return {name: [free[int(i)] for i in rng.permutation(len(free))[:count]]}
@@ -65,7 +65,7 @@ def _frequency(rng: np.random.Generator, topic: Topic, free: Sequence[str]) -> A
     return {"keyword": word, "relation": "at least", "frequency": int(rng.integers(2, 4))}
 
 
-def _sections(rng: np.random.Generator, topic: Topic, free: Sequence[str]) -> Arguments:
+def _draw_sections(rng: np.random.Generator, topic: Topic, free: Sequence[str]) -> Arguments:
     number = int(rng.integers(2, 4))
     return {"section_spliter": _pick(rng, ("SECTION", "PART", "STEP")), "num_sections": number}
 
@@ -91,10 +91,10 @@ def _many_letters(rng: np.random.Generator, topic: Topic, free: Sequence[str]) -
 ASKS = (
     Ask("keywords:existence", "words wanted", (
         "Use these words: {keywords}.", "Your answer must contain: {keywords}."),
-        _words("keywords", 2)),
+        _draw_words("keywords", 2)),
     Ask("keywords:forbidden_words", "words forbidden", (
         "Do not use these words: {forbidden_words}.", "Avoid: {forbidden_words}."),
-        _words("forbidden_words", 2)),
+        _draw_words("forbidden_words", 2)),
     Ask("keywords:frequency", "frequency", (
         'Use the word "{keyword}" at least {frequency} times.',
         'The word "{keyword}" must appear {frequency} times or more.'), _frequency),
@@ -106,65 +106,65 @@ ASKS = (
         'Use the letter "{letter}" {let_frequency} times or more.'), _many_letters),
     Ask("length_constraints:number_words", "length", (
         "Use fewer than {num_words} words.", "Answer in less than {num_words} words."),
-        _number("num_words", 25, 50, relation="less than")),
+        _draw_number("num_words", 25, 50, relation="less than")),
     Ask("length_constraints:number_words", "length", (
         "Use at least {num_words} words.", "Answer in {num_words} words or more."),
-        _number("num_words", 20, 50, relation="at least")),
+        _draw_number("num_words", 20, 50, relation="at least")),
     Ask("length_constraints:number_sentences", "length", (
         "Use fewer than {num_sentences} sentences.",
         "Write less than {num_sentences} sentences."),
-        _number("num_sentences", 3, 5, relation="less than")),
+        _draw_number("num_sentences", 3, 5, relation="less than")),
     Ask("length_constraints:number_sentences", "length", (
         "Write at least {num_sentences} sentences.",
         "Your answer must have {num_sentences} sentences or more."),
-        _number("num_sentences", 2, 5, relation="at least")),
+        _draw_number("num_sentences", 2, 5, relation="at least")),
     Ask("length_constraints:number_paragraphs", "layout", (
         "Write exactly {num_paragraphs} paragraphs, divided by a line of three stars: ***",
         "Put the line *** between paragraphs, and write {num_paragraphs} of them."),
-        _number("num_paragraphs", 2, 3)),
+        _draw_number("num_paragraphs", 2, 3)),
     Ask("length_constraints:nth_paragraph_first_word", "layout", (
         "Write exactly {num_paragraphs} paragraphs with an empty line between them; number "
         '{nth_paragraph} begins with the word "{first_word}".',), _first_word,
         frozenset(("title", "end"))),
     Ask("change_case:english_capital", "case", (
-        "Write in capital letters only.", "Use no small letters at all."), _nothing),
+        "Write in capital letters only.", "Use no small letters at all."), _no_arguments),
     Ask("change_case:english_lowercase", "case", (
-        "Write in small letters only.", "Use no capital letters at all."), _nothing,
+        "Write in small letters only.", "Use no capital letters at all."), _no_arguments,
         frozenset(("sections",))),
     Ask("change_case:capital_word_frequency", "case", (
         "Write at least {capital_frequency} words in capital letters.",),
-        _number("capital_frequency", 1, 4, capital_relation="at least")),
+        _draw_number("capital_frequency", 1, 4, capital_relation="at least")),
     Ask("punctuation:no_comma", "comma", (
-        "Use no commas.", "Do not put a comma anywhere."), _nothing),
+        "Use no commas.", "Do not put a comma anywhere."), _no_arguments),
     Ask("detectable_format:json_format", "layout", (
         "Give the whole answer as JSON.", "Your answer must be one JSON value, nothing else."),
-        _nothing, frozenset(("title", "stars", "end", "quotation", "brackets"))),
+        _no_arguments, frozenset(("title", "stars", "end", "quotation", "brackets"))),
     Ask("detectable_format:title", "title", (
         "Give it a title in double angle brackets: <<title>>.",
-        "Put a title on top, written as <<title>>."), _nothing, frozenset(("quotation",))),
+        "Put a title on top, written as <<title>>."), _no_arguments, frozenset(("quotation",))),
     Ask("detectable_format:number_bullet_lists", "layout", (
         'Write a list of exactly {num_bullets} points, each on a line that begins with "- ".',
-        'Use exactly {num_bullets} bullet points ("- ").'), _number("num_bullets", 2, 4)),
+        'Use exactly {num_bullets} bullet points ("- ").'), _draw_number("num_bullets", 2, 4)),
     Ask("detectable_format:number_highlighted_sections", "stars", (
         "Highlight at least {num_highlights} words or phrases, *like this*.",
         "Put stars around {num_highlights} words or more: *word*."),
-        _number("num_highlights", 1, 3)),
+        _draw_number("num_highlights", 1, 3)),
     Ask("detectable_format:multiple_sections", "sections", (
         "Write {num_sections} sections headed {section_spliter} 1 and so on.",),
-        _sections, frozenset(("layout", "quotation"))),
+        _draw_sections, frozenset(("layout", "quotation"))),
     Ask("detectable_content:number_placeholders", "brackets", (
         "Leave at least {num_placeholders} places to be filled in, in square brackets: [name].",),
-        _number("num_placeholders", 1, 3)),
+        _draw_number("num_placeholders", 1, 3)),
     Ask("detectable_content:postscript", "end", (
         "End with a postscript that begins with P.S.", "Add a P.S. at the end."),
         lambda rng, topic, free: {"postscript_marker": "P.S."}),
     Ask("combination:repeat_prompt", "repeat", (
         'First repeat the request word for word, "{prompt_to_repeat}", and then answer it.',),
-        _nothing, frozenset((
+        _no_arguments, frozenset((
             "comma", "words forbidden", "quotation", "case", "length", "letters", "layout",
             "sections", "title"))),
     Ask("combination:two_responses", "layout", (
-        "Give two different answers, divided by a line of six stars: ******",), _nothing,
+        "Give two different answers, divided by a line of six stars: ******",), _no_arguments,
         frozenset(("length", "end", "title"))),
     Ask("startend:end_checker", "end", (
         'End with exactly these words: "{end_phrase}"',
@@ -172,18 +172,18 @@ ASKS = (
         lambda rng, topic, free: {"end_phrase": _pick(rng, ENDINGS)}, frozenset(("quotation",))),
     Ask("startend:quotation", "quotation", (
         "Put the whole answer in double quotation marks.",
-        'Begin and end with a quotation mark (").'), _nothing, frozenset(("layout",))),
+        'Begin and end with a quotation mark (").'), _no_arguments, frozenset(("layout",))),
 )  # fmt: skip
 
 #: For a small model: one instruction that it follows at times, and can learn to follow.
 EASY = (
-    Ask("punctuation:no_comma", "comma", ("Use no commas.",), _nothing),
+    Ask("punctuation:no_comma", "comma", ("Use no commas.",), _no_arguments),
     Ask("length_constraints:number_words", "length", ("Use fewer than {num_words} words.",),
-        _number("num_words", 12, 20, relation="less than")),
+        _draw_number("num_words", 12, 20, relation="less than")),
     Ask("length_constraints:number_sentences", "length", ("Write one sentence only.",),
-        _number("num_sentences", 2, 2, relation="less than")),
+        _draw_number("num_sentences", 2, 2, relation="less than")),
     Ask("keywords:existence", "words wanted", ('Use the word "{keywords}".',),
-        _words("keywords", 1)),
+        _draw_words("keywords", 1)),
 )  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def draw_asks(
         if ask.kind == "combination:repeat_prompt":
             arguments = {"prompt_to_repeat": request}
         free = [word for word in free if word not in _used(arguments)]
-        shown = {key: _shown(value) for key, value in arguments.items()}
+        shown = {key: _argument_text(value) for key, value in arguments.items()}
         text: str = _pick(rng, ask.texts)
         drawn.append(((ask.kind, arguments), text.format(**shown)))
     return drawn
@@ -213,5 +213,5 @@ def _used(arguments: Arguments) -> list[str]:
     return [*arguments.get("keywords", ()), *arguments.get("forbidden_words", ())]
 
 
-def _shown(value: Any) -> str:
+def _argument_text(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)

@@ -25,12 +25,12 @@ def candidates(topic: Topic, instructions: Sequence[Instruction]) -> Iterator[st
     """Yield answers of growing length; the instructions are all but built into each."""
     wanted = dict(instructions)
     stock = _stock(topic, wanted)
-    for count in range(_pieces(wanted), len(stock) + 1):
+    for count in range(_pieces_wanted(wanted), len(stock) + 1):
         text = _laid_out(_marked(stock[:count], wanted), wanted)
         yield _framed(text, topic, stock[-1], wanted)
 
 
-def _pieces(wanted: Wanted) -> int:
+def _pieces_wanted(wanted: Wanted) -> int:
     """Return how many bullets, paragraphs, sections or answers there must be."""
     if "combination:two_responses" in wanted:
         return 2

@@ -22,7 +22,7 @@ _CAPITAL_BREAKS = re.compile(r"\.\.\.|--|[\s,;:@#$%&?!\"()\[\]{}<>]")
 _CLITIC = re.compile(r"(n't|'(?:s|m|d|ll|re|ve))$", re.IGNORECASE)
 
 
-def words(text: str) -> list[str]:
+def words_in(text: str) -> list[str]:
     """Return the words: runs of letters, digits and ``_``."""
     return _WORD.findall(text)
 
@@ -38,12 +38,12 @@ def sentences(text: str) -> int:
     tokens = text.split()
     for token, after in zip(tokens, [*tokens[1:], ""], strict=False):
         open_ = open_ or _WORD.search(token) is not None
-        if open_ and _ends(token.rstrip(_CLOSERS), after):
+        if open_ and _ends_sentence(token.rstrip(_CLOSERS), after):
             count, open_ = count + 1, False
     return count + open_
 
 
-def _ends(token: str, after: str) -> bool:
+def _ends_sentence(token: str, after: str) -> bool:
     if not token.endswith((".", "!", "?")):
         return False
     if token.endswith("..."):

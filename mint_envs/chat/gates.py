@@ -77,7 +77,7 @@ def failed_gate(
         return "empty"
     if is_too_long(response, max_words):
         return "too long"
-    if _repeats(words):
+    if _repeats_itself(words):
         return "repetition"
     if _is_copy(words, _LETTERS.findall(prompt.lower().replace("\u2019", "'"))):
         return "copy of the prompt"
@@ -105,7 +105,7 @@ def _runs(words: Sequence[str], length: int = 4) -> list[tuple[str, ...]]:
     return [tuple(words[i : i + length]) for i in range(len(words) - length + 1)]
 
 
-def _share(words: Sequence[str], known: set[tuple[str, ...]]) -> float:
+def _known_share(words: Sequence[str], known: set[tuple[str, ...]]) -> float:
     """Return the share of the four-word runs of ``words`` that are known."""
     runs = _runs(words)
     return sum(run in known for run in runs) / len(runs) if runs else 0.0
@@ -114,12 +114,12 @@ def _share(words: Sequence[str], known: set[tuple[str, ...]]) -> float:
 def _is_copy(words: Sequence[str], asked: Sequence[str]) -> bool:
     """Return whether this is the prompt again: its runs of words, or its words in any order."""
     taken = (Counter(words) & Counter(asked)).total()
-    return _share(words, set(_runs(asked))) > _MOST_COPIED or taken > _MOST_OF_ITS_WORDS * len(
-        words
-    )
+    return _known_share(
+        words, set(_runs(asked))
+    ) > _MOST_COPIED or taken > _MOST_OF_ITS_WORDS * len(words)
 
 
-def _repeats(words: Sequence[str]) -> bool:
+def _repeats_itself(words: Sequence[str]) -> bool:
     """Return whether the answer mostly says again what it has said."""
     counts = Counter(words)
     often = max(counts.values())

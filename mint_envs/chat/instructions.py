@@ -53,7 +53,7 @@ def grade_instructions(
 
 def grade_said(said: str, instructions: Sequence[Instruction], prompt: str = "") -> Reward:
     """Return ``grade_instructions`` of what was said, thoughts left out already."""
-    checks = [_checker(kind, arguments, prompt) for kind, arguments in _pairs(instructions)]
+    checks = [_checker(kind, arguments, prompt) for kind, arguments in _checked_pairs(instructions)]
     blank = not said.strip()
     followed = [not blank and bool(check(said)) for check in checks]
     names = part_names([kind for kind, _ in instructions])
@@ -72,11 +72,11 @@ def part_names(kinds: Sequence[str]) -> list[str]:
 
 def check_instructions(instructions: Sequence[Instruction], prompt: str = "") -> None:
     """Raise SettingError if one of ``instructions`` could not be graded."""
-    for kind, arguments in _pairs(instructions):
+    for kind, arguments in _checked_pairs(instructions):
         _checker(kind, arguments, prompt)
 
 
-def _pairs(instructions: Sequence[Instruction]) -> Sequence[Instruction]:
+def _checked_pairs(instructions: Sequence[Instruction]) -> Sequence[Instruction]:
     if isinstance(instructions, str) or not instructions:
         raise SettingError(f"instructions={instructions!r}: give at least one (kind, arguments)")
     for item in instructions:
@@ -106,7 +106,7 @@ def _checker(kind: str, arguments: Mapping[str, Any] | None, prompt: str) -> Cal
 # -- arguments: each function returns what the value should be, or "" if it is ------------------
 
 
-def _count(value: Any) -> str:
+def _some_count(value: Any) -> str:
     whole = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
     return "" if whole and value >= 0 else "a whole number from 0 up"
 
@@ -115,7 +115,7 @@ def _relation(value: Any) -> str:
     return "" if value in ("at least", "less than") else "'at least' or 'less than'"
 
 
-def _text(value: Any) -> str:
+def _some_text(value: Any) -> str:
     return "" if isinstance(value, str) and value.strip() else "a text that is not blank"
 
 
@@ -123,9 +123,9 @@ def _letter(value: Any) -> str:
     return "" if isinstance(value, str) and len(value) == 1 else "one character"
 
 
-def _texts(value: Any) -> str:
+def _some_texts(value: Any) -> str:
     many = isinstance(value, Sequence) and not isinstance(value, str) and len(value) > 0
-    return "" if many and not any(map(_text, value)) else "a list of texts"
+    return "" if many and not any(map(_some_text, value)) else "a list of texts"
 
 
 # -- the kinds ----------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def _letter_frequency(response: str, letter: str, let_relation: str, let_frequen
 
 
 def _number_words(response: str, relation: str, num_words: int) -> bool:
-    return _related(len(counting.words(response)), relation, num_words)
+    return _related(len(counting.words_in(response)), relation, num_words)
 
 
 def _number_sentences(response: str, relation: str, num_sentences: int) -> bool:
@@ -181,12 +181,12 @@ def _capital_words(response: str, capital_relation: str, capital_frequency: int)
     return _related(counting.capital_words(response), capital_relation, capital_frequency)
 
 
-def _sections(response: str, section_spliter: str, num_sections: int) -> bool:
+def _has_sections(response: str, section_spliter: str, num_sections: int) -> bool:
     found = re.findall(rf"{re.escape(section_spliter)}\s?\d+", response)
     return len(found) >= num_sections
 
 
-def _json(response: str) -> bool:
+def _is_json(response: str) -> bool:
     text = response.strip()
     for fence in _FENCES:
         text = text.removeprefix(fence)
@@ -211,7 +211,7 @@ def _two_responses(response: str) -> bool:
     return found is not None and len(found) == 2 and found[0].strip() != found[1].strip()
 
 
-def _end(response: str, end_phrase: str) -> bool:
+def _ends_with(response: str, end_phrase: str) -> bool:
     return response.strip().strip('"').lower().endswith(end_phrase.strip().lower())
 
 
@@ -221,62 +221,68 @@ def _quotation(response: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class InstructionKind:
     """A kind of instruction: its checker, and what each argument must be."""
 
     follows: Callable[..., bool]
     arguments: Mapping[str, Callable[[Any], str]]
 
 
-KINDS: dict[str, Kind] = {
-    "keywords:existence": Kind(_keywords, {"keywords": _texts}),
-    "keywords:forbidden_words": Kind(_forbidden, {"forbidden_words": _texts}),
-    "keywords:frequency": Kind(
-        _keyword_frequency, {"keyword": _text, "relation": _relation, "frequency": _count}
+KINDS: dict[str, InstructionKind] = {
+    "keywords:existence": InstructionKind(_keywords, {"keywords": _some_texts}),
+    "keywords:forbidden_words": InstructionKind(_forbidden, {"forbidden_words": _some_texts}),
+    "keywords:frequency": InstructionKind(
+        _keyword_frequency,
+        {"keyword": _some_text, "relation": _relation, "frequency": _some_count},
     ),
-    "keywords:letter_frequency": Kind(
+    "keywords:letter_frequency": InstructionKind(
         _letter_frequency,
-        {"letter": _letter, "let_relation": _relation, "let_frequency": _count},
+        {"letter": _letter, "let_relation": _relation, "let_frequency": _some_count},
     ),
-    "length_constraints:number_words": Kind(
-        _number_words, {"relation": _relation, "num_words": _count}
+    "length_constraints:number_words": InstructionKind(
+        _number_words, {"relation": _relation, "num_words": _some_count}
     ),
-    "length_constraints:number_sentences": Kind(
-        _number_sentences, {"relation": _relation, "num_sentences": _count}
+    "length_constraints:number_sentences": InstructionKind(
+        _number_sentences, {"relation": _relation, "num_sentences": _some_count}
     ),
-    "length_constraints:number_paragraphs": Kind(_number_paragraphs, {"num_paragraphs": _count}),
-    "length_constraints:nth_paragraph_first_word": Kind(
-        _nth_paragraph, {"num_paragraphs": _count, "nth_paragraph": _count, "first_word": _text}
+    "length_constraints:number_paragraphs": InstructionKind(
+        _number_paragraphs, {"num_paragraphs": _some_count}
     ),
-    "change_case:english_capital": Kind(str.isupper, {}),
-    "change_case:english_lowercase": Kind(str.islower, {}),
-    "change_case:capital_word_frequency": Kind(
-        _capital_words, {"capital_relation": _relation, "capital_frequency": _count}
+    "length_constraints:nth_paragraph_first_word": InstructionKind(
+        _nth_paragraph,
+        {"num_paragraphs": _some_count, "nth_paragraph": _some_count, "first_word": _some_text},
     ),
-    "punctuation:no_comma": Kind(lambda response: "," not in response, {}),
-    "detectable_format:json_format": Kind(_json, {}),
-    "detectable_format:title": Kind(counting.has_title, {}),
-    "detectable_format:number_bullet_lists": Kind(
+    "change_case:english_capital": InstructionKind(str.isupper, {}),
+    "change_case:english_lowercase": InstructionKind(str.islower, {}),
+    "change_case:capital_word_frequency": InstructionKind(
+        _capital_words, {"capital_relation": _relation, "capital_frequency": _some_count}
+    ),
+    "punctuation:no_comma": InstructionKind(lambda response: "," not in response, {}),
+    "detectable_format:json_format": InstructionKind(_is_json, {}),
+    "detectable_format:title": InstructionKind(counting.has_title, {}),
+    "detectable_format:number_bullet_lists": InstructionKind(
         lambda response, num_bullets: counting.bullets(response) == num_bullets,
-        {"num_bullets": _count},
+        {"num_bullets": _some_count},
     ),
-    "detectable_format:number_highlighted_sections": Kind(
+    "detectable_format:number_highlighted_sections": InstructionKind(
         lambda response, num_highlights: counting.highlights(response) >= num_highlights,
-        {"num_highlights": _count},
+        {"num_highlights": _some_count},
     ),
-    "detectable_format:multiple_sections": Kind(
-        _sections, {"section_spliter": _text, "num_sections": _count}
+    "detectable_format:multiple_sections": InstructionKind(
+        _has_sections, {"section_spliter": _some_text, "num_sections": _some_count}
     ),
-    "detectable_format:constrained_response": Kind(
+    "detectable_format:constrained_response": InstructionKind(
         lambda response: any(answer in response for answer in _ANSWERS), {}
     ),
-    "detectable_content:number_placeholders": Kind(
+    "detectable_content:number_placeholders": InstructionKind(
         lambda response, num_placeholders: counting.placeholders(response) >= num_placeholders,
-        {"num_placeholders": _count},
+        {"num_placeholders": _some_count},
     ),
-    "detectable_content:postscript": Kind(_postscript, {"postscript_marker": _text}),
-    "combination:repeat_prompt": Kind(_repeat_prompt, {"prompt_to_repeat": _text}),
-    "combination:two_responses": Kind(_two_responses, {}),
-    "startend:end_checker": Kind(_end, {"end_phrase": _text}),
-    "startend:quotation": Kind(_quotation, {}),
+    "detectable_content:postscript": InstructionKind(
+        _postscript, {"postscript_marker": _some_text}
+    ),
+    "combination:repeat_prompt": InstructionKind(_repeat_prompt, {"prompt_to_repeat": _some_text}),
+    "combination:two_responses": InstructionKind(_two_responses, {}),
+    "startend:end_checker": InstructionKind(_ends_with, {"end_phrase": _some_text}),
+    "startend:quotation": InstructionKind(_quotation, {}),
 }

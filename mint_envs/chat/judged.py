@@ -14,7 +14,7 @@ from .judge.settings import JudgeSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JudgedAnswer:
     """An answer to be judged.
 
     Args:
@@ -28,7 +28,7 @@ class Entry:
     reference: str
 
 
-def judged(settings: JudgeSettings, entries: Sequence[Entry]) -> list[Reward]:
+def judged(settings: JudgeSettings, entries: Sequence[JudgedAnswer]) -> list[Reward]:
     """Return the rewards of ``entries``, in order.
 
     In pairwise mode entries with one request are a group. An answer earns the mean of its
@@ -39,7 +39,7 @@ def judged(settings: JudgeSettings, entries: Sequence[Entry]) -> list[Reward]:
     about = {"judge": settings.model or panel.judge.name, "rubric": panel.rubric_version}
     found = (_ratings if settings.mode == "score" else _standings)(panel, entries)
     return [
-        _reward(entry, result, note, about)
+        _judged_reward(entry, result, note, about)
         for entry, (result, note) in zip(entries, found, strict=True)
     ]
 
@@ -47,7 +47,9 @@ def judged(settings: JudgeSettings, entries: Sequence[Entry]) -> list[Reward]:
 Result = tuple[float | Verdict, str]  # (what it is worth, or why that is not known; in words)
 
 
-def _reward(entry: Entry, result: float | Verdict, note: str, about: Mapping[str, Any]) -> Reward:
+def _judged_reward(
+    entry: JudgedAnswer, result: float | Verdict, note: str, about: Mapping[str, Any]
+) -> Reward:
     error = "" if isinstance(result, float) else result.error
     metadata = {**about, "gate": entry.gate, "verdict": note, "error": error}
     if not isinstance(result, float):
@@ -58,7 +60,7 @@ def _reward(entry: Entry, result: float | Verdict, note: str, about: Mapping[str
 # -- each by itself -----------------------------------------------------------------------------
 
 
-def _ratings(panel: Panel, entries: Sequence[Entry]) -> list[Result]:
+def _ratings(panel: Panel, entries: Sequence[JudgedAnswer]) -> list[Result]:
     asked = [i for i, entry in enumerate(entries) if not entry.gate]
     verdicts = panel.rate([(entries[i].request, entries[i].answer) for i in asked])
     results: list[Result] = [(0.0, "")] * len(entries)
@@ -71,7 +73,7 @@ def _ratings(panel: Panel, entries: Sequence[Entry]) -> list[Result]:
 # -- against the others of a group --------------------------------------------------------------
 
 
-def _standings(panel: Panel, entries: Sequence[Entry]) -> list[Result]:
+def _standings(panel: Panel, entries: Sequence[JudgedAnswer]) -> list[Result]:
     matches = _matches(entries)
     played = [match for match in matches if not match.settled]
     outcomes = panel.compare([match.item for match in played])
@@ -87,7 +89,7 @@ def _standings(panel: Panel, entries: Sequence[Entry]) -> list[Result]:
     return [_standing(entry, scores[i], errors.get(i)) for i, entry in enumerate(entries)]
 
 
-def _standing(entry: Entry, scores: Sequence[float], error: Verdict | None) -> Result:
+def _standing(entry: JudgedAnswer, scores: Sequence[float], error: Verdict | None) -> Result:
     if entry.gate:
         return 0.0, ""
     if error is not None:
@@ -108,7 +110,7 @@ class _Match:
     settled: bool = False  # the outcome is known without asking
 
 
-def _matches(entries: Sequence[Entry]) -> list[_Match]:
+def _matches(entries: Sequence[JudgedAnswer]) -> list[_Match]:
     groups: dict[str, list[int]] = {}
     for i, entry in enumerate(entries):
         groups.setdefault(entry.request, []).append(i)
@@ -123,7 +125,7 @@ def _matches(entries: Sequence[Entry]) -> list[_Match]:
     return found
 
 
-def _match(entries: Sequence[Entry], i: int, j: int) -> _Match:
+def _match(entries: Sequence[JudgedAnswer], i: int, j: int) -> _Match:
     one, other = entries[i], entries[j]
     item = (one.request, one.answer, other.answer)
     sides = ((i, False), (j, True))

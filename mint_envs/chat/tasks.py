@@ -20,7 +20,7 @@ from .gates import failed_gate, is_blank, is_too_long
 from .heuristic import quickstart_heuristic
 from .instructions import LEFT_OUT, Instruction, check_instructions, grade_said
 from .judge.settings import CHOICES, KEY_ENV, JudgeSettings
-from .judged import Entry, judged
+from .judged import JudgedAnswer, judged
 from .topics import REQUESTS, TOPICS, Topic
 
 _REPEAT = "combination:repeat_prompt"
@@ -139,7 +139,7 @@ class ChatTask(DatasetTask[ChatProblem]):
 
     def score_batch(self, pairs: Sequence[tuple[ChatProblem, str]]) -> list[Reward]:
         """Score many responses; with a judge those to one prompt are a group."""
-        told = [(problem, _said(response)) for problem, response in pairs]
+        told = [(problem, _spoken_lines(response)) for problem, response in pairs]
         if self._judge is None:
             return [self._graded(*pair) for pair in told]
         return judged(self._judge, [self._entry(*pair) for pair in told])
@@ -163,7 +163,7 @@ class ChatTask(DatasetTask[ChatProblem]):
             max_words=self._max_words,
         )
 
-    def _entry(self, problem: ChatProblem, text: str) -> Entry:
+    def _entry(self, problem: ChatProblem, text: str) -> JudgedAnswer:
         """Return what a judge is shown. Rows may ask for one word, or for a word repeated."""
         if is_blank(text):
             gate = "empty"
@@ -171,7 +171,7 @@ class ChatTask(DatasetTask[ChatProblem]):
             gate = self._gate(problem, text)
         else:
             gate = "too long" if is_too_long(text, self._max_words) else ""
-        return Entry(problem.prompt, text, gate, problem.answer)
+        return JudgedAnswer(problem.prompt, text, gate, problem.answer)
 
     def examples(self, problem: ChatProblem) -> dict[str, float]:
         if not problem.answer or self._judge is not None:  # a judge's verdicts are its own
@@ -208,7 +208,7 @@ def _judge_settings(judge: Any, model: str | None, *others: Any) -> JudgeSetting
     return JudgeSettings(judge, model, *others)
 
 
-def _said(response: str) -> str:
+def _spoken_lines(response: str) -> str:
     """Return the answer without thoughts, with plain line ends."""
     return spoken(response).replace("\r\n", "\n")
 
@@ -236,7 +236,7 @@ def _without_repeat(text: str, problem: ChatProblem) -> str:
 
 def _problems(dataset: str, split: str | None, has_judge: bool) -> list[ChatProblem]:
     rows = enumerate(load_rows(dataset, split), 1)
-    read = _plain_problem if has_judge else _problem
+    read = _plain_problem if has_judge else _chat_problem
     found = [read(row, dataset, number) for number, row in rows]
     kept = [problem for problem in found if problem is not None]
     if not kept:
@@ -252,7 +252,7 @@ def _plain_problem(row: Mapping[str, Any], dataset: str, number: int) -> ChatPro
     return ChatProblem(prompt, prompt, (), answer=answer if isinstance(answer, str) else "")
 
 
-def _problem(row: Mapping[str, Any], dataset: str, number: int) -> ChatProblem | None:
+def _chat_problem(row: Mapping[str, Any], dataset: str, number: int) -> ChatProblem | None:
     """Read a row; None if it has a kind that is left out."""
     prompt = str(field(row, ("prompt",), dataset, number))
     kinds = field(row, ("instruction_id_list",), dataset, number)

@@ -77,10 +77,10 @@ def _distance(left: ast.expr, right: ast.expr, is_call: IsCall) -> dict[str, Any
         return None
     if not (isinstance(inside, ast.BinOp) and isinstance(inside.op, ast.Sub)):
         return None
-    return _near(inside.left, inside.right, Tolerance(absolute=room), is_call)
+    return _near_test(inside.left, inside.right, Tolerance(absolute=room), is_call)
 
 
-def _near(
+def _near_test(
     one: ast.expr, other: ast.expr, tolerance: Tolerance, is_call: IsCall
 ) -> dict[str, Any] | None:
     if is_call(other):
@@ -103,4 +103,4 @@ def _isclose(node: ast.AST, is_call: IsCall) -> dict[str, Any] | None:
             return None
         rooms[keyword.arg] = float(value)
     tolerance = Tolerance(rooms["abs_tol"], rooms["rel_tol"])
-    return _near(node.args[0], node.args[1], tolerance, is_call)
+    return _near_test(node.args[0], node.args[1], tolerance, is_call)

@@ -24,7 +24,7 @@ def extract(response: str, whole: bool = False) -> str:
             ``def``.
     """
     text = aloud(response).replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
-    blocks = [block for block in _blocks(text) if block.strip()] or _ONE_LINE.findall(text)
+    blocks = [block for block in _fenced_blocks(text) if block.strip()] or _ONE_LINE.findall(text)
     if blocks:
         return _dedent(blocks[-1])
     start = _START.search(text)
@@ -33,13 +33,13 @@ def extract(response: str, whole: bool = False) -> str:
     return _dedent(text) if whole else ""
 
 
-def _blocks(text: str) -> list[str]:
+def _fenced_blocks(text: str) -> list[str]:
     """Return the contents of all fenced blocks, the last even when its fence is not closed."""
     found: list[str] = []
     inside: list[str] | None = None
     fence = ""
     for line in text.split("\n"):
-        before, mark, tag = _fence(line)
+        before, mark, tag = _fence_at_end(line)
         if inside is None:
             if mark:
                 inside, fence = [], mark
@@ -55,7 +55,7 @@ def _blocks(text: str) -> list[str]:
     return found
 
 
-def _fence(line: str) -> tuple[str, str, str]:
+def _fence_at_end(line: str) -> tuple[str, str, str]:
     """Return (what is before, the fence, its tag) of a line that ends in a fence, else blanks."""
     for sign in "`~":
         before, mark, tag = line.rstrip().rpartition(sign * 3)

@@ -22,13 +22,13 @@ from ..sandbox import Job, Limits, Outcome, Sandbox, language_name, shared
 from .extract import extract
 from .plan import IoTest, Plan, ValueTest, make_plan
 from .stdio import same_output
-from .values import same, shorten, show, truth, visible
+from .values import shorten, show_wire, truth, visible, wire_equals
 
 PASSED, WRONG, ERROR, LIMIT, NOT_RUN = "passed", "wrong", "error", "limit", "not run"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class GradeSettings:
     """How programs are graded; see ``grade``.
 
     Raises:
@@ -94,15 +94,15 @@ def grade(
             program's own.
         SandboxUnavailable: no sandbox works here, or the language's tool is not installed.
     """
-    settings = Settings(partial_credit, sandbox_timeout_s, max_tests_per_problem, language)
+    settings = GradeSettings(partial_credit, sandbox_timeout_s, max_tests_per_problem, language)
     return grade_many([(response, make_plan(tests))], settings, shared(sandbox))[0]
 
 
 def grade_many(
-    items: Sequence[tuple[str, Plan]], settings: Settings, sandbox: Sandbox
+    items: Sequence[tuple[str, Plan]], settings: GradeSettings, sandbox: Sandbox
 ) -> list[Reward]:
     """Grade many responses at once on every core; rewards keep the order."""
-    cases = [_case(response, plan, settings) for response, plan in items]
+    cases = [_read_case(response, plan, settings) for response, plan in items]
     while jobs := [job for case in cases for job in case.next_jobs()]:
         outcomes = iter(sandbox.run_jobs(jobs))
         for case in cases:
@@ -121,7 +121,7 @@ def without_clock(reward: Reward) -> Reward:
     return Reward(reward.score, reward.parts, metadata)
 
 
-def _case(response: str, plan: Plan, settings: Settings) -> _Case:
+def _read_case(response: str, plan: Plan, settings: GradeSettings) -> _Case:
     if settings.language != "python" and plan.kind != "main":
         raise SettingError(
             f"language={settings.language!r} needs tests with 'stdin' and 'stdout'; expressions "
@@ -162,7 +162,7 @@ class _Case:
 
     whole: Plan
     plan: Plan
-    settings: Settings
+    settings: GradeSettings
     program: str
     waiting: list[Job] = field(default_factory=list)
     asked: int = 0
@@ -241,7 +241,7 @@ def _status(test: ValueTest | IoTest, outcome: Outcome | None, record: int) -> s
         return _io_status(test, outcome)
     kind, payload = outcome.records.get(record, ("", None))
     if kind == "value":
-        return PASSED if _holds(test, payload) else WRONG
+        return PASSED if _passes(test, payload) else WRONG
     if kind == "error":
         return ERROR
     return LIMIT if outcome.limit else NOT_RUN
@@ -258,10 +258,10 @@ def _io_status(test: IoTest, outcome: Outcome) -> str:
     return PASSED if right else WRONG
 
 
-def _holds(test: ValueTest, payload: Any) -> bool:
+def _passes(test: ValueTest, payload: Any) -> bool:
     if test.how in ("true", "false"):
         return truth(payload) == (test.how == "true")
-    return same(payload, test.expected, test.tolerance)
+    return wire_equals(payload, test.expected, test.tolerance)
 
 
 def _expectation(test: ValueTest) -> str:
@@ -274,7 +274,7 @@ def _actual(test: ValueTest | IoTest, outcome: Outcome, record: int) -> str:
         return shorten(outcome.stdout[:400].decode("utf-8", "replace"))
     kind, payload = outcome.records.get(record, ("", None))
     if kind == "value":
-        return show(payload) if test.how != "runs" else "passed"
+        return show_wire(payload) if test.how != "runs" else "passed"
     return shorten(outcome.error(record)[1])
 
 

@@ -91,24 +91,24 @@ def uses_only(node: ast.AST, name: str) -> bool:
     return global_names(node).used == {name}
 
 
-def names_of(text: str, entry: str = "") -> Names:
+def expression_names(text: str, entry: str = "") -> Names:
     """Return the names of an expression, as the head of this file has them."""
     if BUILTINS.isdisjoint(re.findall(r"\w+", text)):
         return ()
     tree = ast.parse(text)
     used = global_names(text).used
     python = (used & BUILTINS) - {entry}
-    own = set() if entry or used - BUILTINS - modules_in(tree) else _meant([tree]) & python
-    return _names(python - own, [own])
+    own = set() if entry or used - BUILTINS - modules_in(tree) else _meant_names([tree]) & python
+    return _sorted_names(python - own, [own])
 
 
-def _names(fixed: Iterable[str], groups: Iterable[Iterable[str]]) -> Names:
+def _sorted_names(fixed: Iterable[str], groups: Iterable[Iterable[str]]) -> Names:
     named = tuple(tuple(sorted(group)) for group in groups if group)
     first = tuple(sorted(fixed))
     return (first, *named) if first or named else ()
 
 
-def _meant(nodes: Iterable[ast.AST]) -> set[str]:
+def _meant_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return names that are called, and functions that are handed on; not types in passing."""
     found = set()
     for node in (inner for outer in nodes for inner in ast.walk(outer)):
@@ -134,7 +134,7 @@ class TestCode:
         whole = global_names(code)
         self.free = whole.free
         self.bound = whole.bound
-        own = {entry} if entry else _meant(statements) - whole.bound
+        own = {entry} if entry else _meant_names(statements) - whole.bound
         self._python = whole.used & BUILTINS & own
         self._others = frozenset() if entry else whole.free
         self._kept: dict[frozenset[int], tuple[list[ast.stmt], Names]] = {}
@@ -159,10 +159,10 @@ class TestCode:
         if not own or used & self._others:
             return ()
         if len(found) == len(roots):
-            return _names((), _groups(_pieces(roots), own))
+            return _sorted_names((), _related_names(_parts_in_turn(roots), own))
         key = frozenset(map(id, found))
         if key not in self._kept:
-            self._kept[key] = found, _names((), [_meant(found) & own])
+            self._kept[key] = found, _sorted_names((), [_meant_names(found) & own])
         return self._kept[key][1]
 
     def _reached(
@@ -170,21 +170,21 @@ class TestCode:
     ) -> tuple[list[ast.stmt], set[str]]:
         """Return all that a test uses, and the names in there."""
         found = list(roots)
-        used = set().union(*(_all(global_names(node)) for node in roots))
+        used = set().union(*(_used_or_bound(global_names(node)) for node in roots))
         known = {id(instead), *map(id, roots)}
         left = [p for p in self._parts if id(p[0]) not in known]
         while new := [p for p in left if self._touches(p[1], used)]:
             known = {id(p) for p in new}
             left = [p for p in left if id(p) not in known]
             found += [node for node, _ in new]
-            used = used.union(*(_all(names) for _, names in new))
+            used = used.union(*(_used_or_bound(names) for _, names in new))
         return found, used
 
     def _touches(self, names: Globals, used: set[str]) -> bool:
         return bool(names.bound & used or names.used & used & self._variables)
 
 
-def _all(names: Globals) -> frozenset[str]:
+def _used_or_bound(names: Globals) -> frozenset[str]:
     return names.used | names.bound
 
 
@@ -201,13 +201,13 @@ def method_only(node: ast.ClassDef, name: str) -> ast.ClassDef:
     return trimmed
 
 
-def _pieces(roots: Sequence[ast.stmt]) -> list[ast.AST]:
+def _parts_in_turn(roots: Sequence[ast.stmt]) -> list[ast.AST]:
     """Return the parts of a test that run one after the other, whatever came of those before."""
     body = list(roots)
     while len(body) == 1 and isinstance(body[0], ast.FunctionDef | ast.ClassDef):
         body = [part for part in body[0].body if not _is_text(part)]
     if any(isinstance(node, _LEAVES) for part in body for node in ast.walk(part)):
-        return [_one(body)]
+        return [_as_module(body)]
     return [piece for part in body for piece in _clauses(part)]
 
 
@@ -215,7 +215,7 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _one(body: Sequence[ast.stmt]) -> ast.Module:
+def _as_module(body: Sequence[ast.stmt]) -> ast.Module:
     return ast.Module(list(body), [])
 
 
@@ -226,12 +226,12 @@ def _clauses(node: ast.stmt) -> list[ast.AST]:
     return [node]
 
 
-def _groups(pieces: Sequence[ast.AST], own: set[str]) -> list[set[str]]:
+def _related_names(pieces: Sequence[ast.AST], own: set[str]) -> list[set[str]]:
     """Return the names of ``own`` that have to do with one another."""
     plain = BUILTINS - {name for piece in pieces for name in _stored(piece)}
     groups: list[tuple[set[str], set[str]]] = []
     for piece in pieces:
-        links, names = _variables(piece) - plain, _meant([piece]) & own
+        links, names = _piece_variables(piece) - plain, _meant_names([piece]) & own
         for group in [group for group in groups if group[0] & links]:
             groups.remove(group)
             links, names = links | group[0], names | group[1]
@@ -244,7 +244,7 @@ def _stored(piece: ast.AST) -> set[str]:
     return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
 
-def _variables(piece: ast.AST) -> set[str]:
+def _piece_variables(piece: ast.AST) -> set[str]:
     """Return the names in a piece; ``self`` in ``self.assertEqual(...)`` says nothing."""
     nodes = list(ast.walk(piece))
     quiet = {

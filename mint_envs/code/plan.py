@@ -17,10 +17,10 @@ from typing import Any
 from ..errors import SettingError
 from .asserts import value_test
 from .cases import IoTest, Plan, ValueTest
-from .names import BUILTINS, global_names, modules_in, names_of, root_of, uses_only
+from .names import BUILTINS, expression_names, global_names, modules_in, root_of, uses_only
 from .stdio import COMPARE
 from .testcode import code_plan
-from .values import Tolerance, plain, shorten
+from .values import Tolerance, plain_data, shorten
 
 __all__ = ["IoTest", "Plan", "ValueTest", "make_plan", "pair_plan"]
 
@@ -72,7 +72,7 @@ def _pair(item: Any, number: int) -> tuple[str, Any]:
     text, expected = item
     if not isinstance(text, str):
         raise SettingError(f"test {number}: the expression {text!r} is no text; {_FORMS}")
-    return text.strip(), plain(expected, f"test {number} ({shorten(text, 40)})")
+    return text.strip(), plain_data(expected, f"test {number} ({shorten(text, 40)})")
 
 
 # -- (expression, expected) -----------------------------------------------------------------------
@@ -85,24 +85,24 @@ def pair_plan(items: Sequence[Any], entry: str = "") -> Plan:
         SettingError: as ``make_plan``.
     """
     pairs = [_pair(item, i) for i, item in enumerate(items)]
-    tests = [_rewritten(text, expected) for text, expected in pairs]
-    tests = [replace(test, names=names_of(test.text, entry)) for test in tests]
+    tests = [_split_comparison(text, expected) for text, expected in pairs]
+    tests = [replace(test, names=expression_names(test.text, entry)) for test in tests]
     if all(_may_run_with_program(test) for test in tests):
         return Plan("values", tuple(tests))
     stubs: set[str] = set()
     modules: set[str] = set()
     for test in tests:
         free = global_names(test.text).free
-        used = free & modules_in(_parsed(test.text))
+        used = free & modules_in(_parsed_test(test.text))
         modules |= used
         stubs |= _called_names(test.text, set(free - used))
     setup = "\n".join(f"import {name}" for name in sorted(modules))
     return Plan("split", tuple(tests), setup=setup, stubs=tuple(sorted(stubs)))
 
 
-def _rewritten(text: str, expected: Any) -> ValueTest:
+def _split_comparison(text: str, expected: Any) -> ValueTest:
     """Turn ``("f(2) == 4", True)`` into ``("f(2)", 4)``: the comparison is ours to make."""
-    tree = _parsed(text)
+    tree = _parsed_test(text)
     if expected is True and not _plain_call(tree):
         test = value_test(tree, lambda node: _plain_call(node) or isinstance(node, ast.Attribute))
         if test is not None and test.get("how") != "true":
@@ -110,7 +110,7 @@ def _rewritten(text: str, expected: Any) -> ValueTest:
     return ValueTest(text, expected)
 
 
-def _parsed(text: str) -> ast.expr:
+def _parsed_test(text: str) -> ast.expr:
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -118,7 +118,11 @@ def _parsed(text: str) -> ast.expr:
 
 
 def _may_run_with_program(test: ValueTest) -> bool:
-    return test.how != "equal" or not _holds_bool(test.expected) or _plain_call(_parsed(test.text))
+    return (
+        test.how != "equal"
+        or not _holds_bool(test.expected)
+        or _plain_call(_parsed_test(test.text))
+    )
 
 
 def _holds_bool(value: Any) -> bool:
@@ -143,7 +147,7 @@ def _called_names(text: str, free: set[str]) -> set[str]:
     Raises:
         SettingError: it uses one in another way, so the program itself would make the verdict.
     """
-    tree = _parsed(text)
+    tree = _parsed_test(text)
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in free and id(node) not in called:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import KINDS, Kind
+from .kinds import KINDS, ProblemKind
 from .plan import Plan, ValueTest
-from .values import plain
+from .values import plain_data
 
 _TESTS = 6
 
@@ -41,16 +41,16 @@ class CodeProblem:
 def generate(rng: np.random.Generator, level: str) -> CodeProblem:
     """Draw a problem of ``level`` (``"all"``: of any)."""
     kinds = [kind for kind in KINDS if level in ("all", kind.level)]
-    return make(kinds[int(rng.integers(len(kinds)))], rng)
+    return draw_problem(kinds[int(rng.integers(len(kinds)))], rng)
 
 
-def make(kind: Kind, rng: np.random.Generator) -> CodeProblem:
+def draw_problem(kind: ProblemKind, rng: np.random.Generator) -> CodeProblem:
     """Draw a problem of one kind; its tests tell the reference from the wrong solution."""
     k = int(rng.integers(kind.k[0], kind.k[1] + 1))
     signature = kind.signature.replace("{k}", str(k))
     name = signature.partition("(")[0]
     reference, wrong = (_define(signature, body, k) for body in (kind.body, kind.wrong))
-    right, miss = _function(reference, name), _function(wrong, name)
+    right, miss = _defined_function(reference, name), _defined_function(wrong, name)
     while True:
         cases = [tuple(k if x == "{k}" else copy.deepcopy(x) for x in edge) for edge in kind.edges]
         cases += [kind.draw(rng) for _ in range(max(_TESTS - len(cases), 2))]
@@ -67,7 +67,7 @@ def _define(signature: str, body: str, k: int) -> str:
     return f"def {signature}:\n{textwrap.indent(body.replace('{k}', str(k)), '    ')}\n"
 
 
-def _function(source: str, name: str) -> Callable[..., Any]:
+def _defined_function(source: str, name: str) -> Callable[..., Any]:
     """Return the function of a solution in ``kinds.py``: our own text, never a model's."""
     names: dict[str, Any] = {}
     exec(source, names)
@@ -81,7 +81,7 @@ def _tests(
     tests = {}
     for case in cases:
         text = f"{name}({', '.join(map(repr, case))})"
-        tests[text] = ValueTest(text, plain(right(*copy.deepcopy(case)), text))
+        tests[text] = ValueTest(text, plain_data(right(*copy.deepcopy(case)), text))
     return tuple(tests.values())
 
 
@@ -95,9 +95,9 @@ def _differs(miss: Callable[..., Any], case: tuple[Any, ...], right: Callable[..
 
 def passes(problem: CodeProblem, program: str, count: int) -> float:
     """Return the fraction of the ``count`` tests to run that one of our own programs passes."""
-    function = _function(program, problem.name)
+    function = _defined_function(program, problem.name)
     tests = problem.plan.some(count).tests
-    results = [_result(test.text, problem.name, function) for test in tests]
+    results = [_called_result(test.text, problem.name, function) for test in tests]
     good = [
         type(got) is type(test.expected) and got == test.expected
         for got, test in zip(results, tests, strict=True)
@@ -105,7 +105,7 @@ def passes(problem: CodeProblem, program: str, count: int) -> float:
     return float(sum(good) / len(good))
 
 
-def _result(text: str, name: str, function: Callable[..., Any]) -> Any:
+def _called_result(text: str, name: str, function: Callable[..., Any]) -> Any:
     arguments = ast.literal_eval(re.sub(rf"^{re.escape(name)}\(", "(", text)[:-1] + ",)")
     try:
         return function(*arguments)

@@ -18,21 +18,21 @@ _TEXT = ("question", "q", "prompt", "content", "text", "description", "question_
 _SOLUTION = ("canonical_solution", "reference", "solution", "code", "answer")
 
 
-def load_problems(dataset: str, split: str | None = None) -> list[CodeProblem]:
+def load_code_problems(dataset: str, split: str | None = None) -> list[CodeProblem]:
     """Return the problems of a JSONL or Parquet file or a Hugging Face data set.
 
     Raises:
         DatasetError: it is missing or broken, a row is of no known form, or its tests are refused
             (the verdict would be the program's own).
     """
-    return [read_row(row, dataset, i) for i, row in enumerate(load_rows(dataset, split), 1)]
+    return [read_code_row(row, dataset, i) for i, row in enumerate(load_rows(dataset, split), 1)]
 
 
-def read_row(row: Row, source: str = "rows", number: int = 1) -> CodeProblem:
+def read_code_row(row: Row, source: str = "rows", number: int = 1) -> CodeProblem:
     """Return the problem of one row.
 
     Raises:
-        DatasetError: as ``load_problems``.
+        DatasetError: as ``load_code_problems``.
     """
     for keys, reader in READERS:
         if all(row.get(key) is not None for key in keys):
@@ -47,12 +47,12 @@ def read_row(row: Row, source: str = "rows", number: int = 1) -> CodeProblem:
     )
 
 
-def _parsed(value: Any) -> Any:
+def _json_field(value: Any) -> Any:
     """Return a field that may be JSON in a string."""
     return json.loads(value) if isinstance(value, str) else value
 
 
-def _solution(row: Row) -> str:
+def _row_solution(row: Row) -> str:
     for name in _SOLUTION:
         if isinstance(row.get(name), str) and row[name].strip():
             return str(row[name])
@@ -70,21 +70,21 @@ def _human_eval(row: Row, source: str, number: int) -> CodeProblem:
 
 
 def _mbpp(row: Row, source: str, number: int) -> CodeProblem:
-    labels = _parsed(row.get("labels") or {})
+    labels = _json_field(row.get("labels") or {})
     more = row.get("challenge_test_list") or labels.get("challenge_test_list") or []
     setup = row.get("test_setup_code") or labels.get("test_setup_code") or ""
     setup = "\n".join([setup, *(row.get("test_imports") or [])])
     asserts = [*row["test_list"], *more]
     plan = make_plan({"code": asserts, "setup": setup})
     text = str(field(row, ("text", "prompt", "content"), source, number)).strip()
-    return CodeProblem(f"{text}\n\nFor example: {asserts[0].strip()}", plan, _solution(row))
+    return CodeProblem(f"{text}\n\nFor example: {asserts[0].strip()}", plan, _row_solution(row))
 
 
 def _apps(row: Row, source: str, number: int) -> CodeProblem:
-    cases = _parsed(row["input_output"])
+    cases = _json_field(row["input_output"])
     inputs, outputs, name = cases["inputs"], cases["outputs"], cases.get("fn_name")
     text = str(field(row, _TEXT, source, number))
-    solutions = _parsed(row.get("solutions") or "[]")
+    solutions = _json_field(row.get("solutions") or "[]")
     reference = solutions[0] if solutions else ""
     if name is None:
         return _io_problem(text, list(zip(inputs, outputs, strict=True)), reference)
@@ -102,17 +102,19 @@ def _unwrapped(wanted: Any) -> Any:
 
 
 def _io_problem(text: str, pairs: list[tuple[Any, Any]], reference: str) -> CodeProblem:
-    tests = [{"stdin": _joined(stdin), "stdout": _joined(stdout)} for stdin, stdout in pairs]
+    tests = [
+        {"stdin": _joined_lines(stdin), "stdout": _joined_lines(stdout)} for stdin, stdout in pairs
+    ]
     return CodeProblem(text.strip(), make_plan(tests), reference)
 
 
-def _joined(text: Any) -> str:
+def _joined_lines(text: Any) -> str:
     return "\n".join(map(str, text)) if isinstance(text, list) else str(text)
 
 
 def _fusion(row: Row, source: str, number: int) -> CodeProblem:
-    tests = [(t["input"]["stdin"], t["output"]["stdout"]) for t in _parsed(row["test"])]
-    return _io_problem(str(field(row, _TEXT, source, number)), tests, _solution(row))
+    tests = [(t["input"]["stdin"], t["output"]["stdout"]) for t in _json_field(row["test"])]
+    return _io_problem(str(field(row, _TEXT, source, number)), tests, _row_solution(row))
 
 
 def _code_contests(row: Row, source: str, number: int) -> CodeProblem:
@@ -132,21 +134,21 @@ def _python_solution(solutions: Mapping[str, Any]) -> str:
 
 def _live_code_bench(row: Row, source: str, number: int) -> CodeProblem:
     """Only the public tests: the private ones are pickled, which can run code when it is read."""
-    tests = _parsed(row["public_test_cases"])
+    tests = _json_field(row["public_test_cases"])
     if any(test.get("testtype", "stdin") != "stdin" for test in tests):
         raise SettingError("only LiveCodeBench problems with stdin tests can be read")
     pairs = [(test["input"], test["output"]) for test in tests]
-    return _io_problem(row["question_content"], pairs, _solution(row))
+    return _io_problem(row["question_content"], pairs, _row_solution(row))
 
 
-def _own(row: Row, source: str, number: int) -> CodeProblem:
-    plan = make_plan(_parsed(row["tests"]))
+def _own_form(row: Row, source: str, number: int) -> CodeProblem:
+    plan = make_plan(_json_field(row["tests"]))
     text = str(field(row, _TEXT, source, number)).strip()
-    return CodeProblem(text, plan, _solution(row), name=str(row.get("name") or ""))
+    return CodeProblem(text, plan, _row_solution(row), name=str(row.get("name") or ""))
 
 
 READERS: list[tuple[tuple[str, ...], Callable[[Row, str, int], CodeProblem]]] = [
-    (("tests",), _own),
+    (("tests",), _own_form),
     (("prompt", "entry_point", "test"), _human_eval),
     (("test_list",), _mbpp),
     (("input_output",), _apps),

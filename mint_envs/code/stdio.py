@@ -27,10 +27,10 @@ def same_output(
     if compare == "tokens" or len(words) != len(wanted):
         return words == wanted
     room = tolerance or Tolerance(1e-6, 1e-6)
-    return all(_near(a, b, room) for a, b in zip(words, wanted, strict=True))
+    return all(_near_word(a, b, room) for a, b in zip(words, wanted, strict=True))
 
 
-def _near(word: str, wanted: str, tolerance: Tolerance) -> bool:
+def _near_word(word: str, wanted: str, tolerance: Tolerance) -> bool:
     if word == wanted:
         return True
     if not (_NUMBER.fullmatch(word) and _NUMBER.fullmatch(wanted)):

@@ -22,10 +22,10 @@ from ..family import (
     Style,
 )
 from ..sandbox import Sandbox, shared
-from .grade import Settings, grade_many, without_clock
+from .grade import GradeSettings, grade_many, without_clock
 from .kinds import LEVELS
 from .problems import CodeProblem, generate, passes
-from .rows import load_problems
+from .rows import load_code_problems
 
 #: The worked examples before the question; the first is the one of MinT's documents.
 _SHOTS = (
@@ -73,12 +73,14 @@ class CodeTask(DatasetTask[CodeProblem]):
             sandbox is None or isinstance(sandbox, str | Sandbox),
             f"sandbox={sandbox!r} must be None, a name or a Sandbox",
         )
-        self._settings = Settings(
+        self._settings = GradeSettings(
             bool(partial_credit), sandbox_timeout_s, max_tests_per_problem, language
         )
         self._level, self._style, self._shots = level, style, shots
         self._sandbox = sandbox
-        super().__init__(None if dataset is None else load_problems(dataset, split), split, drop)
+        super().__init__(
+            None if dataset is None else load_code_problems(dataset, split), split, drop
+        )
         require(
             dataset is not None or self._settings.language == "python",
             f"language={language!r} needs dataset=...: the generated problems are Python's",

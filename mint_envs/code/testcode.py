@@ -15,9 +15,9 @@ from .names import (
     BUILTINS,
     DEFINITION,
     TestCode,
+    expression_names,
     global_names,
     method_only,
-    names_of,
     root_of,
     uses_only,
 )
@@ -50,11 +50,11 @@ def _early(first: list[ast.stmt], names: TestCode) -> tuple[list[ast.stmt], tupl
     """Cut what comes before the tests where it first calls a name that may be the program's."""
     for index, node in enumerate(first):
         if not isinstance(node, DEFINITION) and names.of([node]):
-            return first[:index], tuple(_step([node], names) for node in first[index:])
+            return first[:index], tuple(_test_step([node], names) for node in first[index:])
     return first, ()
 
 
-def _step(nodes: list[ast.stmt], names: TestCode) -> ValueTest:
+def _test_step(nodes: list[ast.stmt], names: TestCode) -> ValueTest:
     own = () if isinstance(nodes[0], DEFINITION) and len(nodes) == 1 else names.of(nodes)
     return ValueTest("\n".join(map(ast.unparse, nodes)), how="runs", names=own)
 
@@ -97,7 +97,7 @@ def _plain_asserts(tree: ast.Module, stubs: Sequence[str], entry: str) -> list[V
         if test is None:
             return []
         text = _renamed(test.text, names, entry) if check else test.text
-        found.append(replace(test, text=text, names=names_of(text, _first_name(entry))))
+        found.append(replace(test, text=text, names=expression_names(text, _first_name(entry))))
     return found
 
 
@@ -121,7 +121,7 @@ def _entry_of_check(tree: ast.Module) -> str:
     """
     if _check_function(tree) is None:
         return ""
-    checked = [name for node in tree.body if (name := _checked(node))]
+    checked = [name for node in tree.body if (name := _check_argument(node))]
     if len(set(checked)) != 1:
         raise SettingError(
             "tests: check(candidate) says nothing of what is tested: give 'entry_point', the name "
@@ -130,7 +130,7 @@ def _entry_of_check(tree: ast.Module) -> str:
     return checked[0]
 
 
-def _checked(node: ast.stmt) -> str:
+def _check_argument(node: ast.stmt) -> str:
     """Return ``add`` of the statement ``check(add)``, else ``""``."""
     call = node.value if isinstance(node, ast.Expr) else None
     if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "check" and call.args):
@@ -145,7 +145,7 @@ def _tests_more(node: ast.stmt, entry: str) -> bool:
         or (isinstance(node, ast.FunctionDef) and not _is_test(node))
         or (isinstance(node, ast.ClassDef) and not _test_methods(node))
     )
-    return not (defines or _says_nothing(node) or _checked(node) == entry)
+    return not (defines or _says_nothing(node) or _check_argument(node) == entry)
 
 
 def _says_nothing(node: ast.stmt) -> bool:
@@ -209,14 +209,14 @@ def _steps(tree: ast.Module, entry: str, names: TestCode) -> tuple[list[ast.stmt
     pending: list[ast.stmt] = []
     for node in tree.body:
         if isinstance(node, ast.Assert):
-            steps.append(_step([*pending, node], names))
+            steps.append(_test_step([*pending, node], names))
             pending = []
         else:
             (pending if steps else first).append(node)
     first += pending
     check = _check_function(tree)
     if check is not None:
-        first = [node for node in first if _checked(node) != entry]
+        first = [node for node in first if _check_argument(node) != entry]
         steps.append(_check_step(check, entry, names))
     return first, steps + [step for node in tree.body for step in _test_calls(node, names)]
 

@@ -36,7 +36,7 @@ class Tolerance:
 EXACT = Tolerance()
 
 
-def plain(value: Any, where: str, depth: int = 0) -> Any:
+def plain_data(value: Any, where: str, depth: int = 0) -> Any:
     """Return ``value`` if it is plain data (an array becomes lists).
 
     Raises:
@@ -47,16 +47,16 @@ def plain(value: Any, where: str, depth: int = 0) -> Any:
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
         return value.tolist()
     if depth < _MAX_DEPTH and type(value) in (list, tuple, set, frozenset):
-        return type(value)(plain(item, where, depth + 1) for item in value)
+        return type(value)(plain_data(item, where, depth + 1) for item in value)
     if depth < _MAX_DEPTH and isinstance(value, Mapping):
-        return {key: plain(item, where, depth + 1) for key, item in value.items()}
+        return {key: plain_data(item, where, depth + 1) for key, item in value.items()}
     raise SettingError(
         f"{where}: the expected value is a {type(value).__name__}, not plain data (numbers, text, "
         "lists, tuples, sets, dicts). Compare something plain of it, such as f(1).name"
     )
 
 
-def same(wire: Any, want: Any, tolerance: Tolerance = EXACT, depth: int = 0) -> bool:
+def wire_equals(wire: Any, want: Any, tolerance: Tolerance = EXACT, depth: int = 0) -> bool:
     """Return whether the wire form equals the expected plain value."""
     if depth > _MAX_DEPTH:
         return False
@@ -73,7 +73,8 @@ def same(wire: Any, want: Any, tolerance: Tolerance = EXACT, depth: int = 0) -> 
         return False
     if isinstance(want, list | tuple):
         return all(
-            same(item, other, tolerance, depth + 1) for item, other in zip(items, want, strict=True)
+            wire_equals(item, other, tolerance, depth + 1)
+            for item, other in zip(items, want, strict=True)
         )
     return (_same_dict if isinstance(want, dict) else _same_set)(items, want, tolerance, depth + 1)
 
@@ -85,12 +86,12 @@ def truth(wire: Any) -> bool:
     if isinstance(wire, str):
         return bool(wire)
     try:
-        return bool(number(wire))  # a signalling NaN may be asked this, but not be compared
+        return bool(wire_number(wire))  # a signalling NaN may be asked this, but not be compared
     except _NoNumber:
         return False
 
 
-def number(wire: Any) -> Any:
+def wire_number(wire: Any) -> Any:
     """Return the number of a wire form; raises ``_NoNumber`` if it is none."""
     if isinstance(wire, bool | int):
         return wire
@@ -116,7 +117,7 @@ _NUMBERS: dict[str, Any] = {
 
 def _same_number(wire: Any, want: Any, tolerance: Tolerance) -> bool:
     try:
-        value = number(wire)
+        value = wire_number(wire)
         if value == want or (value != value and want != want):
             return True
         if tolerance == EXACT:
@@ -144,10 +145,10 @@ def _key(wire: Any) -> Any:
         return tuple(_key(item) for item in wire[1])
     if isinstance(wire, list) and len(wire) == 2 and wire[0] == "b":
         return bytes.fromhex(wire[1])
-    return number(wire)
+    return wire_number(wire)
 
 
-def _find(wire: Any, left: Any, depth: int) -> Any:
+def _find_member(wire: Any, left: Any, depth: int) -> Any:
     """Return the member of ``left`` that equals the wire form; raises ``_NoNumber`` if none does.
 
     Only lookups in the expected set are done by hash; nothing is built of the program's values.
@@ -159,7 +160,7 @@ def _find(wire: Any, left: Any, depth: int) -> Any:
     except (_NoNumber, ValueError, TypeError, RecursionError, OverflowError):
         pass
     for member in left:  # sets, and what is not equal to itself; one miss ends the comparison
-        if same(wire, member, EXACT, depth):
+        if wire_equals(wire, member, EXACT, depth):
             return member
     raise _NoNumber
 
@@ -168,7 +169,7 @@ def _same_set(items: list[Any], want: Any, tolerance: Tolerance, depth: int) -> 
     left = set(want)
     try:
         for item in items:
-            left.remove(_find(item, left, depth))
+            left.remove(_find_member(item, left, depth))
     except _NoNumber:
         return False
     return True
@@ -180,22 +181,22 @@ def _same_dict(items: list[Any], want: Any, tolerance: Tolerance, depth: int) ->
         if not (isinstance(pair, list) and len(pair) == 2):
             return False
         try:
-            value = left.pop(_find(pair[0], left, depth))
+            value = left.pop(_find_member(pair[0], left, depth))
         except _NoNumber:
             return False
-        if not same(pair[1], value, tolerance, depth):
+        if not wire_equals(pair[1], value, tolerance, depth):
             return False
     return True
 
 
-def show(wire: Any, room: int = 80) -> str:
+def show_wire(wire: Any, room: int = 80) -> str:
     """Return a wire form as short text, at most ``room`` characters and a little."""
     if isinstance(wire, list) and len(wire) == 2 and isinstance(wire[1], list):
         if room < 4:
             return "..."
         pieces: list[str] = []
         for item in wire[1]:
-            pieces.append(show(item, room // 2))
+            pieces.append(show_wire(item, room // 2))
             room -= len(pieces[-1]) + 2
             if room <= 0:
                 pieces.append("...")
@@ -203,7 +204,7 @@ def show(wire: Any, room: int = 80) -> str:
         pair = _BRACKETS.get(str(wire[0]), "[]")
         return pair[0] + ", ".join(pieces) + pair[1]
     try:
-        text = repr(wire[:200] if isinstance(wire, str) else number(wire))
+        text = repr(wire[:200] if isinstance(wire, str) else wire_number(wire))
     except (_NoNumber, ValueError):
         text = "None" if wire is None else "?"
     return shorten(text, max(room, 8))

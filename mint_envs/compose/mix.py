@@ -57,7 +57,7 @@ class MixTask(Task[MixProblem]):
         ] = None,
         split: Split = None,  # of the members that have the setting
     ) -> None:
-        rows = _rows(_DEFAULT if envs is None else envs)
+        rows = _member_rows(_DEFAULT if envs is None else envs)
         self._members = [_member(row, split) for row in rows]
         weights = np.array([member.weight for member in self._members])
         self._shares = weights / weights.sum()
@@ -133,7 +133,7 @@ class _MixEpisode(Episode):
         return self._mix._signed(self._problem, self._episode.cut(text))
 
 
-def _rows(envs: Any) -> list[dict[str, Any]]:
+def _member_rows(envs: Any) -> list[dict[str, Any]]:
     """Return one dict with ``id``, ``weight`` and settings for each member."""
     if isinstance(envs, Mapping):
         envs = [

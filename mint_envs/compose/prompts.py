@@ -66,7 +66,7 @@ class FewShotTask(TaskWrapper):
         if isinstance(prompt, str):
             return "".join(_continued(asked, answer) for asked, answer in worked) + prompt
         start = int(bool(prompt) and prompt[0]["role"] == "system")
-        shots = [message for asked, answer in worked for message in _turns(asked, answer)]
+        shots = [message for asked, answer in worked for message in _example_turns(asked, answer)]
         return [*prompt[:start], *shots, *prompt[start:]]
 
 
@@ -75,7 +75,7 @@ def _worked(task: Task[Any], count: int) -> list[tuple[str, Prompt, str]]:
     found: dict[str, tuple[str, Prompt, str]] = {}
     for seed in range(20 * count):
         problem = task.sample(np.random.default_rng([_STREAM, seed]))
-        name, answer = task.problem_id(problem), _right(task.examples(problem))
+        name, answer = task.problem_id(problem), _full_mark_example(task.examples(problem))
         if answer is not None:
             found.setdefault(name, (name, task.prompt(problem), answer))
         if len(found) == count:
@@ -88,7 +88,7 @@ def _worked(task: Task[Any], count: int) -> list[tuple[str, Prompt, str]]:
     return list(found.values())
 
 
-def _right(examples: Mapping[Any, float]) -> str | None:
+def _full_mark_example(examples: Mapping[Any, float]) -> str | None:
     full = [key for key, value in examples.items() if value == 1.0 and isinstance(key, str)]
     return full[0] if full else None
 
@@ -103,11 +103,11 @@ def _continued(asked: Prompt, answer: str) -> str:
     return f"{asked}{space}{answer.strip()}\n\n"
 
 
-def _turns(asked: Prompt, answer: str) -> list[Message]:
-    return [*_asked(asked), Message(role="assistant", content=answer)]
+def _example_turns(asked: Prompt, answer: str) -> list[Message]:
+    return [*_without_system(asked), Message(role="assistant", content=answer)]
 
 
-def _asked(prompt: Prompt) -> list[Message]:
+def _without_system(prompt: Prompt) -> list[Message]:
     if isinstance(prompt, str):
         return [Message(role="user", content=prompt)]
     return [message for message in prompt if message["role"] != "system"]

@@ -42,7 +42,7 @@ class LengthPenaltyTask(ShapedTask):
         length = sum(len(turn.split() if self._unit == "words" else turn) for turn in turns)
         excess = min(1.0, max(0.0, (length - self._free) / (self._limit - self._free)))
         factor = 1.0 - self._weight * excess
-        return _changed(reward, (reward.score or 0.0) * factor, "brevity", 1.0 - excess)
+        return _rescored(reward, (reward.score or 0.0) * factor, "brevity", 1.0 - excess)
 
 
 class FormatCreditTask(ShapedTask):
@@ -72,10 +72,10 @@ class FormatCreditTask(ShapedTask):
     def shape(self, reward: Reward, turns: Sequence[str]) -> Reward:
         formed = float(self._find.search(turns[-1]) is not None)
         score = (1.0 - self._credit) * (reward.score or 0.0) + self._credit * formed
-        return _changed(reward, min(1.0, score), "format", formed)
+        return _rescored(reward, min(1.0, score), "format", formed)
 
 
-def _changed(reward: Reward, score: float, name: str, part: float) -> Reward:
+def _rescored(reward: Reward, score: float, name: str, part: float) -> Reward:
     """Return the reward with another score; the parts say what it was, and why."""
     inner = {f"task.{key}": value for key, value in reward.parts.items()}
     parts = {"task": reward.score or 0.0, name: part, **inner}

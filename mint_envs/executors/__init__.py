@@ -18,8 +18,8 @@ from ..core import Reward, Task
 from ..errors import SettingError, did_you_mean, require
 from ..problems import Answer
 from ..process_local import ProcessLocal
-from .port import Executor, Local, Lost, measured, run
-from .turns import Turn, play, score
+from .port import Executor, Local, Lost, lost_as_unmeasured, run_pieces
+from .turns import Turn, answer_turns, score_pairs
 
 __all__ = [
     "Answer",
@@ -53,7 +53,7 @@ def score_batch(
     where = executor_of(executor)
     if isinstance(where, Local):
         return task.score_batch(pairs)
-    return [measured(one) for one in run(where, score, task, pairs)]
+    return [lost_as_unmeasured(one) for one in run_pieces(where, score_pairs, task, pairs)]
 
 
 def play_turns(
@@ -68,7 +68,7 @@ def play_turns(
         SettingError: as ``score_batch``.
     """
     where = executor_of(executor)
-    return [measured(one) for one in run(where, play, task, turns)]
+    return [lost_as_unmeasured(one) for one in run_pieces(where, answer_turns, task, turns)]
 
 
 def executor_of(executor: str | Executor | None) -> Executor:

@@ -61,7 +61,9 @@ class Local:
         pass
 
 
-def run(where: Executor, function: Work, task: Task[Any] | None, items: Sequence[Any]) -> list[Any]:
+def run_pieces(
+    where: Executor, function: Work, task: Task[Any] | None, items: Sequence[Any]
+) -> list[Any]:
     """Run ``function(task, list of items) -> list`` over pieces of ``items``; keep the order.
 
     The items of a piece that is lost are tried one by one, so that one that ends every worker
@@ -73,14 +75,14 @@ def run(where: Executor, function: Work, task: Task[Any] | None, items: Sequence
     found: list[Any] = []
     try:
         for piece, future in zip(pieces, futures, strict=True):
-            found += _result(where, function, task, piece, future)
+            found += _piece_result(where, function, task, piece, future)
     finally:
         for future in futures:
             future.cancel()
     return found
 
 
-def _result(
+def _piece_result(
     where: Executor, function: Work, task: Task[Any] | None, piece: list[Any], future: Future[Any]
 ) -> list[Any]:
     try:
@@ -92,7 +94,7 @@ def _result(
     return [
         one
         for item, again in zip(piece, futures, strict=True)
-        for one in _result(where, function, task, [item], again)
+        for one in _piece_result(where, function, task, [item], again)
     ]
 
 
@@ -106,7 +108,7 @@ def unmeasured(reason: str) -> Reward:
     return Reward(None, metadata={"reason": reason})
 
 
-def measured(found: Any) -> Any:
+def lost_as_unmeasured(found: Any) -> Any:
     """Return what was found, or the unmeasured reward that stands for a ``Lost``."""
     return unmeasured(str(found)) if isinstance(found, Lost) else found
 

@@ -74,7 +74,7 @@ class Processes:
         self._tasks = TaskTable(pickle.dumps)
         self._asked: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._closed = False
-        self._workers: dict[int, _Worker] = {}
+        self._workers: dict[int, _WorkerProcess] = {}
         self._threads = [
             threading.Thread(target=self._attend, args=(i,), name=f"mint-worker-{i}", daemon=True)
             for i in range(self.slots)
@@ -156,7 +156,7 @@ class Processes:
                 time.sleep(_PAUSE_S * starts)  # what is out of room has some again
         raise Lost(reason)
 
-    def _worker(self, i: int) -> _Worker:
+    def _worker(self, i: int) -> _WorkerProcess:
         """Return the worker of a thread, which is up.
 
         Raises:
@@ -168,13 +168,13 @@ class Processes:
         self._came_up = True
         return worker
 
-    def _start(self, i: int) -> _Worker:
+    def _start(self, i: int) -> _WorkerProcess:
         try:
-            worker = self._workers[i] = _Worker()
+            worker = self._workers[i] = _WorkerProcess()
         except ChildProcessError as error:  # the process that forks workers is another's child
             raise SettingError(_FORKED) from error
         except (OSError, EOFError) as error:  # it was killed too, or no process is to be had
-            raise _Gone(_said(error)) from None
+            raise _Gone(_error_text(error)) from None
         if self._closed:
             worker.stop()
         return worker
@@ -188,7 +188,7 @@ class Processes:
         return worker is not None and worker.ready
 
 
-class _Worker:
+class _WorkerProcess:
     """A process and the pipe to it.
 
     It is no ``children.Child``, since no program is started: ``multiprocessing`` forks it, from a
@@ -201,7 +201,7 @@ class _Worker:
         context.set_forkserver_preload(_PRELOAD)
         self._pipe, theirs = context.Pipe()
         watched, self._lifeline = context.Pipe(duplex=False)  # closed with this process
-        self._process = context.Process(target=_work, args=(theirs, watched), daemon=True)
+        self._process = context.Process(target=_serve_pipe, args=(theirs, watched), daemon=True)
         self._process.start()
         theirs.close()
         watched.close()
@@ -240,7 +240,7 @@ class _Worker:
                 raise _Late(f"a worker did not answer within {deadline_s:g} s")
             return self._pipe.recv()
         except (OSError, EOFError) as error:
-            raise _Gone(_said(error)) from None
+            raise _Gone(_error_text(error)) from None
 
     def stop(self) -> None:
         """End it, once: its own thread and ``close`` may both come here.
@@ -258,7 +258,7 @@ class _Worker:
             self._pipe.close()
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__} {error}".strip()
 
 
@@ -270,7 +270,7 @@ class _Late(Exception):
     """A worker did not answer in time."""
 
 
-def _work(pipe: Any, lifeline: Any) -> None:
+def _serve_pipe(pipe: Any, lifeline: Any) -> None:
     """What a worker does until its pipe is closed."""
     os.setsid()
     kill_on_hangup(lifeline.fileno(), -os.getpid())
@@ -285,10 +285,10 @@ def _work(pipe: Any, lifeline: Any) -> None:
         pipe.send("ready")
         while True:
             name, packed, work = pipe.recv()
-            pipe.send_bytes(_answer(tasks, name, packed, work))
+            pipe.send_bytes(_do_work(tasks, name, packed, work))
 
 
-def _answer(tasks: OrderedDict[str, Any], name: str, packed: bytes | None, work: bytes) -> bytes:
+def _do_work(tasks: OrderedDict[str, Any], name: str, packed: bytes | None, work: bytes) -> bytes:
     if packed is None and name not in tasks:
         return pickle.dumps(("unknown task", None))
     try:

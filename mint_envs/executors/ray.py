@@ -43,7 +43,7 @@ class RayExecutor:
         self._started = self._closed = False
         self._cluster: Any = None
         self._cpus = cpus
-        self._run = ray.remote(_work).options(num_cpus=cpus, max_retries=_TRIES - 1)
+        self._run = ray.remote(_run_on_node).options(num_cpus=cpus, max_retries=_TRIES - 1)
         self._join()
 
     @property
@@ -107,12 +107,12 @@ class RayExecutor:
 _known: OrderedDict[str, Any] = OrderedDict()
 
 
-def _work(function: Work, name: str, references: list[Any], item: Any) -> Any:
+def _run_on_node(function: Work, name: str, references: list[Any], item: Any) -> Any:
     """What runs on a node."""
-    return function(remembered(_known, name, lambda: _load(references[0])), item)
+    return function(remembered(_known, name, lambda: _get_task(references[0])), item)
 
 
-def _load(reference: Any) -> Any:
+def _get_task(reference: Any) -> Any:
     import ray
 
     from ..sandbox.port import limit_workers

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import Episode, Reward, Task
-from ..problems import Answer, begin, respond
+from ..problems import Answer, begin, respond_or_cut
 from .port import unmeasured
 
 _RUNNING = 4096
@@ -27,13 +27,13 @@ class Turn:
     cut: bool = False
 
 
-def score(task: Task[Any], pairs: list[tuple[Any, str]]) -> list[Reward]:
+def score_pairs(task: Task[Any], pairs: list[tuple[Any, str]]) -> list[Reward]:
     return task.score_batch(pairs)
 
 
-def play(task: Task[Any], turns: list[Turn]) -> list[Answer]:
+def answer_turns(task: Task[Any], turns: list[Turn]) -> list[Answer]:
     """Answer each turn, in an episode that is under way here or else played anew."""
-    return [_answer(task, turn) for turn in turns]
+    return [_answer_turn(task, turn) for turn in turns]
 
 
 #: Episodes under way in this process, by name and a hash of the responses so far: an environment
@@ -42,14 +42,14 @@ def play(task: Task[Any], turns: list[Turn]) -> list[Answer]:
 _running: OrderedDict[tuple[str, int], Episode] = OrderedDict()
 
 
-def _answer(task: Task[Any], turn: Turn) -> Answer:
+def _answer_turn(task: Task[Any], turn: Turn) -> Answer:
     past = turn.history
     episode = _running.pop((turn.episode, hash(past)), None) if past else None
     if episode is None:
         if past and task.nondeterministic:
             return unmeasured("the episode was lost, and cannot be played again: it has chance")
         episode = begin(task, turn.problem, past)
-    answer = respond(episode, turn.response, turn.cut)
+    answer = respond_or_cut(episode, turn.response, turn.cut)
     if not isinstance(answer, Reward):
         _running[turn.episode, hash((*past, turn.response))] = episode
         while len(_running) > _RUNNING:

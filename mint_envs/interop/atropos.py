@@ -76,7 +76,7 @@ class _Env:
         return logprobs
 
 
-def _build() -> list[type]:
+def _env_classes() -> list[type]:
     from atroposlib.envs.base import BaseEnv, BaseEnvConfig
 
     class MintConfig(BaseEnvConfig):
@@ -92,7 +92,7 @@ def _build() -> list[type]:
     return [MintConfig, type("MintEnv", (_Env, BaseEnv), made)]
 
 
-_find = lazily(globals(), _build, "MintConfig", "MintEnv")
+_find = lazily(globals(), _env_classes, "MintConfig", "MintEnv")
 
 
 def __getattr__(name: str) -> Any:

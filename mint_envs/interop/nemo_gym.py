@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core import Task
-from .shapes import TextTask, as_messages, as_text, index_of
+from .shapes import TextTask, as_messages, completion_text, index_of
 
 
 def rows(
@@ -43,7 +43,7 @@ def verify(body: Mapping[str, Any]) -> dict[str, Any]:
     problem = body["verifier_metadata"]
     task = TextTask(problem["env"], **json.loads(problem.get("settings") or "{}"))
     task = task.single_turn("another library")
-    reward = task.score(index_of(problem), _answer(body["response"]))
+    reward = task.score(index_of(problem), _last_message_text(body["response"]))
     found = {
         **body,
         "reward": 0.0 if reward.score is None else reward.score,
@@ -96,7 +96,7 @@ def app() -> Any:
     return server
 
 
-def _answer(response: Mapping[str, Any]) -> str:
+def _last_message_text(response: Mapping[str, Any]) -> str:
     """Return the text of the last message of a response."""
     messages = [item for item in response["output"] if item.get("type", "message") == "message"]
-    return as_text(messages)
+    return completion_text(messages)

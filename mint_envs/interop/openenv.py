@@ -106,7 +106,7 @@ class _Environment:
         )
 
 
-def _build() -> list[type]:
+def _server_classes() -> list[type]:
     from openenv.core.env_server import Action, Environment, Observation, State
 
     class MintAction(Action):
@@ -131,7 +131,7 @@ def _build() -> list[type]:
     ]
 
 
-_find = lazily(globals(), _build, "MintAction", "MintObservation", "MintEnvironment")
+_find = lazily(globals(), _server_classes, "MintAction", "MintObservation", "MintEnvironment")
 
 
 def __getattr__(name: str) -> Any:

@@ -82,7 +82,7 @@ class TextTask:
     def _row(self, index: int) -> dict[str, Any]:
         """The fingerprint is a digest of problem and prompt: with other settings it is another."""
         problem = self.task.problem(index)
-        prompt = plain(self.task.prompt(problem))
+        prompt = plain_prompt(self.task.prompt(problem))
         text = json.dumps([self.task.problem_id(problem), prompt])
         mark = blake2b(text.encode(), digest_size=8).hexdigest()
         return {"task_index": index, "prompt": prompt, "fingerprint": mark}
@@ -265,12 +265,12 @@ def as_messages(prompt: Prompt) -> list[Message]:
     return [Message(role=m["role"], content=m["content"]) for m in prompt]
 
 
-def plain(prompt: Prompt) -> str | list[Message]:
+def plain_prompt(prompt: Prompt) -> str | list[Message]:
     """Return a prompt as plain values: text, or a list of messages."""
     return prompt if isinstance(prompt, str) else as_messages(prompt)
 
 
-def as_text(messages: Any) -> str:
+def completion_text(messages: Any) -> str:
     """Return what the last message of a completion says; a string is returned as it is.
 
     A content may be a list of parts, as multimodal chats have it; its texts are joined.

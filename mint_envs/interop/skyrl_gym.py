@@ -88,13 +88,13 @@ class _TextEnv:
             self._episode.close()
 
 
-def _build() -> list[type]:
+def _text_env_class() -> list[type]:
     from skyrl_gym.envs.base_text_env import BaseTextEnv
 
     return [type("MintTextEnv", (_TextEnv, BaseTextEnv), {"__doc__": _TextEnv.__doc__})]
 
 
-_find = lazily(globals(), _build, "MintTextEnv")
+_find = lazily(globals(), _text_env_class, "MintTextEnv")
 
 
 def __getattr__(name: str) -> Any:

@@ -136,10 +136,10 @@ def _forward(tool: Mapping[str, Any]) -> Callable[..., str]:
 def _parameters(tool: str, schema: Mapping[str, Any]) -> list[inspect.Parameter]:
     required = schema.get("required", ())
     known = schema.get("properties", {})
-    return [_parameter(tool, name, kind, name in required) for name, kind in known.items()]
+    return [_keyword_parameter(tool, name, kind, name in required) for name, kind in known.items()]
 
 
-def _parameter(tool: str, name: str, schema: Any, required: bool) -> inspect.Parameter:
+def _keyword_parameter(tool: str, name: str, schema: Any, required: bool) -> inspect.Parameter:
     """Return one of a tool's parameters; one that may be left out, and has no default, is None."""
     kind = _type(schema)
     default = inspect.Parameter.empty if required else _default(schema)
@@ -169,10 +169,10 @@ def _type(schema: Any) -> Any:
     kind = schema.get("type")
     if isinstance(kind, list):
         return _any_of([_type({**schema, "type": one}) for one in kind])
-    return _container(schema) if kind in ("array", "object") else _PLAIN.get(str(kind), Any)
+    return _container_type(schema) if kind in ("array", "object") else _PLAIN.get(str(kind), Any)
 
 
-def _container(schema: Mapping[str, Any]) -> Any:
+def _container_type(schema: Mapping[str, Any]) -> Any:
     if schema["type"] == "array":
         return list[_type(schema.get("items"))]  # type: ignore[misc]
     return dict[str, _type(schema.get("additionalProperties"))]  # type: ignore[misc]
@@ -186,12 +186,12 @@ def _any_of(kinds: Sequence[Any]) -> Any:
 def _google(tool: Mapping[str, Any]) -> str:
     """Return a docstring in Google's style, which libraries read parameters from."""
     known = (tool.get("parameters") or {}).get("properties", {})
-    told = [f"    {name}: {_note(schema)}" for name, schema in known.items()]
+    told = [f"    {name}: {_description(schema)}" for name, schema in known.items()]
     text = tool.get("description") or tool["name"]
     arguments = "\n".join(["\n\nArgs:", *told]) if told else ""
     return f"{text}{arguments}\n\nReturns:\n    The result, or what is wrong with the call."
 
 
-def _note(schema: Any) -> str:
+def _description(schema: Any) -> str:
     told = schema.get("description") if isinstance(schema, Mapping) else None
     return " ".join(str(told or "a value").split())

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..core import Reward, Task
 from ..errors import require
-from .shapes import TextEpisode, TextTask, as_text, details, index_of
+from .shapes import TextEpisode, TextTask, completion_text, details, index_of
 from .toolcalls import offered
 
 
@@ -57,7 +57,7 @@ def reward_func(env: str | Task[Any], **settings: Any) -> Callable[..., list[flo
         indexes = _indexes(len(completions), task_index=task_index, task_seed=task_seed)
         if fingerprint is not None:
             task.check_rows(indexes, fingerprint)
-        rewards = task.score_batch(zip(indexes, map(as_text, completions), strict=True))
+        rewards = task.score_batch(zip(indexes, map(completion_text, completions), strict=True))
         if log_metric is not None:
             _log(rewards, log_metric)
         return [reward.score for reward in rewards]
@@ -78,11 +78,11 @@ def environment_factory(env: str | Task[Any], **settings: Any) -> Callable[[], A
     class Environment:
         def __init__(self) -> None:
             self._open: list[TextEpisode] = []
-            weakref.finalize(self, _close, self._open)  # TRL closes nothing
+            weakref.finalize(self, _close_all, self._open)  # TRL closes nothing
 
         def reset(self, prompt: Any = None, **row: Any) -> str:
             index = index_of(row)
-            _close(self._open)
+            _close_all(self._open)
             self._open.append(tools.start(index))
             return tools.prompt(self._open[0])
 
@@ -110,7 +110,7 @@ def _indexes(count: int, **columns: Sequence[int | None] | None) -> list[int]:
     return [index_of(dict(zip(given, row, strict=True))) for row in rows]
 
 
-def _close(episodes: list[TextEpisode]) -> None:
+def _close_all(episodes: list[TextEpisode]) -> None:
     while episodes:
         episodes.pop().close()
 

@@ -16,7 +16,7 @@ from .shapes import TextTask, as_messages, details, lazily, measured
 __all__ = ["MintTaskset"]  # noqa: F822  (made when asked for; verifiers looks here)
 
 
-def _build() -> list[type]:
+def _taskset_classes() -> list[type]:
     import verifiers.v1 as vf
 
     class MintData(vf.TaskData):
@@ -54,7 +54,7 @@ def _build() -> list[type]:
             for row in task.rows(config.count, config.start):
                 data = MintData(
                     name=f"{config.env}#{row['task_index']}",
-                    prompt=_prompt(row["prompt"]),
+                    prompt=_plain_messages(row["prompt"]),
                     env=config.env,
                     settings=config.settings,
                     task_index=row["task_index"],
@@ -64,11 +64,11 @@ def _build() -> list[type]:
     return [MintData, MintTask, MintConfig, MintTaskset]
 
 
-def _prompt(prompt: Any) -> Any:
+def _plain_messages(prompt: Any) -> Any:
     return prompt if isinstance(prompt, str) else [dict(m) for m in as_messages(prompt)]
 
 
-_find = lazily(globals(), _build, "MintData", "MintTask", "MintConfig", "MintTaskset")
+_find = lazily(globals(), _taskset_classes, "MintData", "MintTask", "MintConfig", "MintTaskset")
 
 
 def __getattr__(name: str) -> Any:

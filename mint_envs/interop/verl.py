@@ -63,7 +63,7 @@ def _task(data_source: str, extra_info: Mapping[str, Any] | None) -> TextTask:
     return TextTask(data_source, **json.loads((extra_info or {}).get("settings") or "{}"))
 
 
-def _build() -> list[type]:
+def _agent_loop_class() -> list[type]:
     from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutput
 
     class MintAgentLoop(AgentLoopBase):
@@ -74,7 +74,7 @@ def _build() -> list[type]:
             task = _task(kwargs["data_source"], kwargs.get("extra_info"))
             episode = TokenEpisode(task, codec(self.tokenizer))
             index, room = int(kwargs["reward_model"]["ground_truth"]), self.rollout_config
-            found = await play(
+            found = await play_episode(
                 episode, index, self.server_manager, sampling_params, room.response_length
             )
             return AgentLoopOutput(**found)
@@ -82,7 +82,7 @@ def _build() -> list[type]:
     return [MintAgentLoop]
 
 
-async def play(
+async def play_episode(
     episode: TokenEpisode, index: int, server: Any, sampling_params: Mapping[str, Any], room: int
 ) -> dict[str, Any]:
     """Play an episode with at most ``room`` tokens after the prompt; return the output's fields.
@@ -119,7 +119,7 @@ async def play(
     }
 
 
-_find = lazily(globals(), _build, "MintAgentLoop")
+_find = lazily(globals(), _agent_loop_class, "MintAgentLoop")
 
 
 def __getattr__(name: str) -> Any:

@@ -156,8 +156,8 @@ def _backend(name: str, workers: int, options: dict[str, Any]) -> Backend:
         "namespaces": functools.partial(_local, "namespaces"),
         "landlock": functools.partial(_local, "landlock"),
         "unsafe": _unsafe,
-        "docker": functools.partial(_container, "docker"),
-        "podman": functools.partial(_container, "podman"),
+        "docker": functools.partial(_container_backend, "docker"),
+        "podman": functools.partial(_container_backend, "podman"),
         "remote": _remote,
     }
     if name not in makers:
@@ -172,7 +172,7 @@ def _auto(workers: int = 0) -> Backend:
     reasons = []
     for tier in ("namespaces", "landlock"):
         try:
-            return _pool(tier, workers)
+            return _local_pool(tier, workers)
         except SandboxUnavailable as error:
             reasons.append(f"{tier}: {error}")
     raise SandboxUnavailable(
@@ -182,31 +182,31 @@ def _auto(workers: int = 0) -> Backend:
 
 def _local(tier: str, workers: int = 0) -> Backend:
     try:
-        return _pool(tier, workers)
+        return _local_pool(tier, workers)
     except SandboxUnavailable as error:
         raise SandboxUnavailable(
             f"sandbox={tier!r} does not work on this machine: {error}. {_WAYS_OUT}"
         ) from None
 
 
-def _pool(tier: str, workers: int) -> Backend:
+def _local_pool(tier: str, workers: int) -> Backend:
     if sys.platform != "linux":
         raise SandboxUnavailable(f"it needs Linux, and this is {sys.platform}")
     from .pool import Pool
-    from .worker import Refused
+    from .worker import TierRefused
 
     try:
         return Pool(tier, workers)
-    except (Refused, OSError) as error:
+    except (TierRefused, OSError) as error:
         raise SandboxUnavailable(str(error)) from None
 
 
 def _unsafe(workers: int = 0) -> Backend:
     warnings.warn(_UNSAFE, RuntimeWarning, stacklevel=5)
-    return _pool("plain", workers)
+    return _local_pool("plain", workers)
 
 
-def _container(command: str, **options: Any) -> Backend:
+def _container_backend(command: str, **options: Any) -> Backend:
     from .container import Container
 
     return Container(command, **options)

@@ -38,7 +38,7 @@ ATTACKS: tuple[tuple[str, str, str, object], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Fact:
     """One line of the report: ``ok`` is None for a fact that is neither good nor bad."""
 
     name: str
@@ -46,12 +46,12 @@ class Finding:
     text: str
 
 
-def examine() -> Iterator[Finding]:
+def examine() -> Iterator[Fact]:
     """Yield what there is to know, the slow parts last."""
     uname = platform.uname()
-    yield Finding("system", None, f"{uname.system} {uname.release}, {uname.machine}")
+    yield Fact("system", None, f"{uname.system} {uname.release}, {uname.machine}")
     version = _landlock_version() if uname.system == "Linux" else -1
-    yield Finding("Landlock", version > 0, f"version {version}" if version > 0 else "none")
+    yield Fact("Landlock", version > 0, f"version {version}" if version > 0 else "none")
     tiers = []
     for tier in ("namespaces", "landlock"):
         finding = _try(tier)
@@ -61,9 +61,9 @@ def examine() -> Iterator[Finding]:
         yield from _prove(tiers[0])
     for name in ("docker", "podman"):
         path = shutil.which(name)
-        yield Finding(name, None, f"command {path}" if path else "not installed")
+        yield Fact(name, None, f"command {path}" if path else "not installed")
     for language, chain in TOOLCHAINS.items():
-        yield Finding(language, None, chain.path() or f"{chain.tool} is not installed")
+        yield Fact(language, None, chain.path() or f"{chain.tool} is not installed")
 
 
 def _landlock_version() -> int:
@@ -72,17 +72,17 @@ def _landlock_version() -> int:
     return confine.landlock_version()
 
 
-def _try(tier: str) -> Finding:
+def _try(tier: str) -> Fact:
     try:
         with Sandbox(tier, workers=1) as sandbox:
             outcome = sandbox.run("def f(): return 1", ["f()"])
     except SandboxUnavailable as error:
-        return Finding(f"tier {tier}", False, str(error).partition(". Ways out")[0])
+        return Fact(f"tier {tier}", False, str(error).partition(". Ways out")[0])
     works = outcome.records.get(0) == ("value", 1)
-    return Finding(f"tier {tier}", works, "works" if works else outcome.failure or "broken")
+    return Fact(f"tier {tier}", works, "works" if works else outcome.failure or "broken")
 
 
-def _prove(tier: str) -> Iterator[Finding]:
+def _prove(tier: str) -> Iterator[Fact]:
     with Sandbox(tier, workers=1) as sandbox:
         for name, program, call, wanted in ATTACKS:
             outcome = sandbox.run(program, [call], limits=Limits(cpu_s=0.5))
@@ -90,4 +90,4 @@ def _prove(tier: str) -> Iterator[Finding]:
             held = kind != "value" if wanted is None else (kind, value) == ("value", wanted)
             limit = f"stopped by its {outcome.limit} limit" if outcome.limit else ""
             text = limit or outcome.error(0)[1] or "as it should"
-            yield Finding(f"{tier}: {name}", held, text if held else f"{kind} {value}"[:80])
+            yield Fact(f"{tier}: {name}", held, text if held else f"{kind} {value}"[:80])

@@ -13,7 +13,7 @@ from typing import Any
 from .blame import settle
 from .port import Job, Outcome, cpu_count
 from .toolchains import TOOLCHAINS, Artifacts, run_compiled
-from .worker import Lost, Refused, Worker
+from .worker import SandboxWorker, TierRefused, ZygoteLost
 
 #: How many zygotes in a row may be found dead before a job is given to them, or as they start.
 _STARTS = 20
@@ -40,7 +40,7 @@ class Pool:
         workers: programs run at the same time; 0 means one for each CPU of this process.
 
     Raises:
-        Refused: the tier does not work on this machine.
+        TierRefused: the tier does not work on this machine.
     """
 
     def __init__(self, tier: str, workers: int = 0) -> None:
@@ -54,7 +54,7 @@ class Pool:
     def _begin_anew(self) -> None:
         self._changed = threading.Condition()
         self._artifacts = Artifacts()
-        self._idle: dict[str, list[Worker]] = {}
+        self._idle: dict[str, list[SandboxWorker]] = {}
         self._count: dict[str, int] = {}
         self._threads: ThreadPoolExecutor | None = None
         self._closed = False
@@ -95,11 +95,11 @@ class Pool:
                     if job.language != "python":
                         return run_compiled(lease.worker, job, self._artifacts)
                     return lease.worker.run(job)
-            except Lost as error:
+            except ZygoteLost as error:
                 reason = str(error)
                 if error.begun:
                     break
-            except (Refused, OSError) as error:  # no sandbox, no descriptor, no memory
+            except (TierRefused, OSError) as error:  # no sandbox, no descriptor, no memory
                 reason = str(error)
                 break
         return Outcome(failure=reason)
@@ -109,11 +109,11 @@ class Pool:
 
     # -- leases -----------------------------------------------------------------------------------
 
-    def _take(self, kind: str) -> Worker:
+    def _take(self, kind: str) -> SandboxWorker:
         with self._changed:
             while True:
                 if self._closed:
-                    raise Refused("the sandbox is closed")
+                    raise TierRefused("the sandbox is closed")
                 if idle := self._idle.get(kind):
                     return idle.pop()
                 if self._count.get(kind, 0) < self.workers:
@@ -126,24 +126,24 @@ class Pool:
             self._give_up(kind)
             raise
 
-    def _start(self, kind: str) -> Worker:
+    def _start(self, kind: str) -> SandboxWorker:
         """Start a worker; one that is killed while it starts is no reason to give up."""
         for _ in range(_STARTS - 1):
             try:
                 return _new_worker(self.tier, kind)
-            except Lost:
+            except ZygoteLost:
                 pass
         try:
             return _new_worker(self.tier, kind)
-        except Lost as error:
-            raise Refused(str(error)) from None
+        except ZygoteLost as error:
+            raise TierRefused(str(error)) from None
 
     def _give_up(self, kind: str) -> None:
         with self._changed:
             self._count[kind] -= 1
             self._changed.notify()
 
-    def _give_back(self, kind: str, worker: Worker, sound: bool) -> None:
+    def _give_back(self, kind: str, worker: SandboxWorker, sound: bool) -> None:
         with self._changed:
             sound = sound and not self._closed
             if sound:
@@ -186,11 +186,11 @@ def _kind_of(job: Job) -> str:
     return next((kind for kind, pattern, _ in _KINDS if pattern.search(text)), "python")
 
 
-def _new_worker(tier: str, kind: str) -> Worker:
+def _new_worker(tier: str, kind: str) -> SandboxWorker:
     preloads = {"python": (), **{name: modules for name, _, modules in _KINDS}}
     if kind in preloads:
-        return Worker(tier, preload=preloads[kind])
-    return Worker(tier, toolchain=tuple(TOOLCHAINS[kind].paths()))
+        return SandboxWorker(tier, preload=preloads[kind])
+    return SandboxWorker(tier, toolchain=tuple(TOOLCHAINS[kind].paths()))
 
 
 def _forget_all() -> None:

@@ -129,7 +129,7 @@ def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
             index, kind, payload = json.loads(line)
             if type(index) is not int or type(kind) is not str or index in found:
                 return {}
-            if line.count(b"[") > _DEEPEST and _depth(payload) > _DEEPEST:
+            if line.count(b"[") > _DEEPEST and _nesting(payload) > _DEEPEST:
                 return {}
             found[index] = (kind, payload)
     except (ValueError, TypeError, RecursionError):
@@ -137,7 +137,7 @@ def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
     return found
 
 
-def _depth(wire: Any) -> int:
+def _nesting(wire: Any) -> int:
     """Return how deep lists nest in it; no value crosses as an object, so that is too deep."""
     depth, level = 0, [wire]
     while level := [item for item in level if isinstance(item, list | dict)]:

@@ -112,7 +112,7 @@ class Remote:
                 time.sleep(0.2 * 4**attempt)
                 continue
             if answer.get("status") in ("Success", "Failed"):
-                read = _python_outcome if request["fetch_files"] else _outcome
+                read = _python_outcome if request["fetch_files"] else _remote_outcome
                 return read(answer, job)
             reason = str(answer.get("message") or answer.get("status"))
         return Outcome(failure=f"the remote sandbox failed {_TRIES} times: {reason}")
@@ -185,7 +185,7 @@ def _python_outcome(answer: Mapping[str, Any], job: Job) -> Outcome:
     return Outcome(records, printed[: job.limits.output], limit, code, seconds)
 
 
-def _outcome(answer: Mapping[str, Any], job: Job) -> Outcome:
+def _remote_outcome(answer: Mapping[str, Any], job: Job) -> Outcome:
     compiled = answer.get("compile_result") or {}
     ran = answer.get("run_result") or {}
     if not ran:
@@ -198,7 +198,7 @@ def _outcome(answer: Mapping[str, Any], job: Job) -> Outcome:
     code = _code(ran, limit)
     limit = limit or ("output" if len(stdout) > job.limits.output else "")
     seconds = float(ran.get("execution_time") or 0.0)
-    return Outcome(_said(ran, code), stdout[: job.limits.output], limit, code, seconds)
+    return Outcome(_stderr_error(ran, code), stdout[: job.limits.output], limit, code, seconds)
 
 
 def _code(ran: Mapping[str, Any], limit: str) -> int:
@@ -206,7 +206,7 @@ def _code(ran: Mapping[str, Any], limit: str) -> int:
     return code if isinstance(code, int) else 0 if limit else 1
 
 
-def _said(ran: Mapping[str, Any], code: int) -> dict[int, tuple[str, Any]]:
+def _stderr_error(ran: Mapping[str, Any], code: int) -> dict[int, tuple[str, Any]]:
     """Return the last line of stderr of a script that failed, as its error."""
     lines = str(ran.get("stderr") or "").strip().splitlines()
     if not lines or code == 0:

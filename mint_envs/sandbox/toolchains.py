@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from .port import Job, Limits, Outcome, Tool
 
 if TYPE_CHECKING:
-    from .worker import Worker
+    from .worker import SandboxWorker
 
 #: Limits of a compiler, apart from those of the program.
 _COMPILE = Limits(cpu_s=60.0, memory=2 << 30, output=64 << 20)
@@ -169,12 +169,12 @@ class Artifacts:
                 self._size -= len(self._made.popitem(last=False)[1].stdout)
 
 
-def run_compiled(worker: Worker, job: Job, artifacts: Artifacts) -> Outcome:
+def run_compiled(worker: SandboxWorker, job: Job, artifacts: Artifacts) -> Outcome:
     """Compile a program unless that was done before, then run it with ``job.stdin``."""
     chain = TOOLCHAINS[job.language]
     archive = b""
     if chain.compile:
-        built = _build(worker, job, chain, artifacts)
+        built = _compiled(worker, job, chain, artifacts)
         if not built.stdout:
             return built
         archive = built.stdout
@@ -184,7 +184,7 @@ def run_compiled(worker: Worker, job: Job, artifacts: Artifacts) -> Outcome:
     return worker.execute(job, tool, archive)
 
 
-def _build(worker: Worker, job: Job, chain: Toolchain, artifacts: Artifacts) -> Outcome:
+def _compiled(worker: SandboxWorker, job: Job, chain: Toolchain, artifacts: Artifacts) -> Outcome:
     source = job.program.encode("utf-8", "surrogatepass")
     key = hashlib.blake2b(source, key=job.language.encode()).digest()
     built = artifacts.get(key)

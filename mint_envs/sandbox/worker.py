@@ -14,7 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from .blame import KILLED
 from .folders import Folder
 from .inside import zygote
 from .port import Job, Outcome, Tool, ran_out_of_memory, read_records
+from .sleep import SleptTime, pid_of
 
 _START_S = 30.0
 _GRACE_S = 10.0
@@ -42,12 +43,10 @@ _ENVIRONMENT = {
 }
 _MODES = {"values": zygote.VALUES, "main": zygote.MAIN, "split": zygote.SPLIT}
 _LIMITS = {zygote.CPU: "cpu", zygote.STOPPED: "wall", zygote.FILES: "files"}
-
-
 _TELLING = re.compile(r"Error|Exception|panicked|terminate called|error:")
 
 
-class Lost(Exception):
+class ZygoteLost(Exception):
     """The zygote died or hung. The job can be done again by another.
 
     ``begun`` is whether it had taken the job: if not, that cannot be the job's fault.
@@ -58,11 +57,11 @@ class Lost(Exception):
         self.begun = begun
 
 
-class Refused(Exception):
+class TierRefused(Exception):
     """The zygote cannot shut itself in here; the message names what is missing."""
 
 
-class Worker:
+class SandboxWorker:
     """One zygote; ``sound`` is whether it is fit for another job.
 
     Args:
@@ -72,8 +71,8 @@ class Worker:
         toolchain: globs of further paths that programs may read, for compilers.
 
     Raises:
-        Refused: the tier does not work on this machine.
-        Lost: the zygote ended while it started.
+        TierRefused: the tier does not work on this machine.
+        ZygoteLost: the zygote ended while it started.
     """
 
     def __init__(
@@ -102,17 +101,17 @@ class Worker:
         try:
             answer = self._control.recv(4096)
         except OSError as error:
-            raise Refused(f"it did not start within {_START_S:.0f} s ({error})") from None
+            raise TierRefused(f"it did not start within {_START_S:.0f} s ({error})") from None
         if not answer:
-            raise Lost("the zygote ended while it started", begun=False)
+            raise ZygoteLost("the zygote ended while it started", begun=False)
         if answer != b"R":
-            raise Refused(answer[1:].decode(errors="replace"))
+            raise TierRefused(answer[1:].decode(errors="replace"))
 
     def run(self, job: Job) -> Outcome:
         """Run one job.
 
         Raises:
-            Lost: the zygote died or hung.
+            ZygoteLost: the zygote died or hung.
         """
         if job.kind != "split":
             return self._run(
@@ -122,13 +121,15 @@ class Worker:
 
     def compile(self, job: Job, tool: Tool) -> Outcome:
         """Run a compiler; the outcome's ``stdout`` is an archive of what was made."""
-        return self._run(zygote.COMPILE, job, [_json(asdict(tool))], b"", reserve=tool.reserve)
+        return self._run(
+            zygote.COMPILE, job, [_json_bytes(asdict(tool))], b"", reserve=tool.reserve
+        )
 
     def execute(self, job: Job, tool: Tool, archive: bytes) -> Outcome:
         """Run what was compiled (``archive``), or an interpreter on ``files``, with job.stdin."""
         payload = {**asdict(tool), "compiled": bool(archive)}
         stdin = job.stdin.encode("utf-8", "surrogatepass")
-        return self._run(zygote.EXEC, job, [_json(payload)], stdin, archive, tool.reserve)
+        return self._run(zygote.EXEC, job, [_json_bytes(payload)], stdin, archive, tool.reserve)
 
     def _run(
         self, mode: bytes, job: Job, payloads: list[bytes], stdin: bytes | None = None,
@@ -150,7 +151,7 @@ class Worker:
             answer = self._exchange(request, job, files)
             text = os.pread(files[0], job.limits.output + 1, len(payloads[0]))
             stdout = os.pread(out, job.limits.output + 1, 0) if out >= 0 else b""
-        outcome = _outcome(answer, job, text, stdout, mode)
+        outcome = _zygote_outcome(answer, job, text, stdout, mode)
         self.sound = zygote.ANSWER.unpack(answer)[1] and not outcome.failure
         return outcome
 
@@ -166,18 +167,18 @@ class Worker:
                 handles = attached[0][2] if attached else b""
                 answer = self._wait(array.array("i", handles), job)
         except OSError as error:
-            raise Lost(str(error), begun) from None
+            raise ZygoteLost(str(error), begun) from None
         if len(answer) != zygote.ANSWER.size:
-            raise Lost("the zygote has ended")
+            raise ZygoteLost("the zygote has ended")
         return answer
 
     def _wait(self, handles: Iterable[int], job: Job) -> bytes:
         """Wait for a long job; stop it when it has slept for too long."""
         begun = time.monotonic()
         try:
-            sleep = _Sleep([_pid_of(handle) for handle in handles])
+            slept = SleptTime([pid_of(handle) for handle in handles])
             while True:
-                left = job.limits.blocked_s - sleep.seconds()
+                left = job.limits.blocked_s - slept.seconds()
                 if left <= 0 or time.monotonic() - begun > _PATIENCE * job.limits.cpu_s + 60:
                     self._control.send(b"K")
                     self._control.settimeout(_GRACE_S)
@@ -296,17 +297,17 @@ def _loader() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k == "LD_LIBRARY_PATH"}
 
 
-def _json(value: Any) -> bytes:
+def _json_bytes(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
 def _payload(job: Job) -> bytes:
-    return _json(job.payload())
+    return _json_bytes(job.payload())
 
 
 def _tests_payload(job: Job) -> bytes:
     keys = ("setup", "stubs", "steps", "first", "names", "stop_early")
-    return _json({key: getattr(job, key) for key in keys})
+    return _json_bytes({key: getattr(job, key) for key in keys})
 
 
 @contextlib.contextmanager
@@ -324,60 +325,7 @@ def _memory_file(data: bytes, rewind: bool = False) -> Iterator[int]:
         os.close(fd)
 
 
-def _pid_of(handle: int) -> int:
-    """Return the process behind a pidfd, as this process numbers it; -1 if that is not told."""
-    try:
-        lines = Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines()
-    except OSError:
-        return -1
-    return next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), -1)
-
-
-class _Sleep:
-    """Adds up the seconds in which no process of a job has run or waited for a CPU.
-
-    Where the kernel does not tell, a quarter of the time that goes by.
-    """
-
-    def __init__(self, pids: Sequence[int]) -> None:
-        self._pids = pids
-        self._looked, self._slept = time.monotonic(), 0.0
-        self._seen: dict[int, float] = {}
-
-    def seconds(self) -> float:
-        """Look again, and return the sum so far."""
-        passed, self._looked = time.monotonic() - self._looked, time.monotonic()
-        if self._pids and all(os.path.exists(f"/proc/{pid}/schedstat") for pid in self._pids):
-            now = {pid: _busy(pid) for root in self._pids for pid in (root, *_below(root))}
-            worked = sum(max(0.0, busy - self._seen.get(pid, 0.0)) for pid, busy in now.items())
-            self._seen = now
-        else:
-            worked = 0.75 * passed
-        self._slept += max(0.0, passed - worked)
-        return self._slept
-
-
-def _below(pid: int) -> list[int]:
-    """Return the processes that a process has started (a compiler's), and they in turn."""
-    found: list[int] = []
-    with contextlib.suppress(OSError):
-        for task in os.listdir(f"/proc/{pid}/task"):
-            for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
-                found += [int(child), *_below(int(child))]
-    return found
-
-
-def _busy(pid: int) -> float:
-    """Return the seconds that the threads of a process have run or waited for a CPU."""
-    nanoseconds = 0
-    with contextlib.suppress(OSError):  # it, or a thread of it, has just ended
-        for task in os.listdir(f"/proc/{pid}/task"):
-            ran, waited, _ = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()
-            nanoseconds += int(ran) + int(waited)
-    return nanoseconds / 1e9
-
-
-def _outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -> Outcome:
+def _zygote_outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -> Outcome:
     how, _, status, cpu_s, _ = zygote.ANSWER.unpack(answer)
     code = os.waitstatus_to_exitcode(status)
     failure = "the sandbox could not be set up for the job" if how == zygote.SETUP else ""
@@ -387,7 +335,7 @@ def _outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -
     if len(text) > job.limits.output or len(stdout) > job.limits.output:
         limit, text, stdout = limit or "output", b"", stdout[: job.limits.output]
     parse: Callable[[bytes], dict[int, tuple[str, Any]]] = (
-        _messages if mode == zygote.EXEC else read_records
+        _error_line if mode == zygote.EXEC else read_records
     )
     records = parse(text)
     if not limit and ran_out_of_memory(records):
@@ -395,7 +343,7 @@ def _outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -
     return Outcome(records, stdout, limit, code, cpu_s, failure, len(text))
 
 
-def _messages(text: bytes) -> dict[int, tuple[str, Any]]:
+def _error_line(text: bytes) -> dict[int, tuple[str, Any]]:
     """Return what another language's program wrote to stderr, its last line, as record -1."""
     lines = text.decode(errors="replace").strip().splitlines()
     telling = [line for line in lines if _TELLING.search(line)] or lines

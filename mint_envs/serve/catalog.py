@@ -13,7 +13,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pkgutil import resolve_name
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -23,6 +22,7 @@ from ..core import Task
 from ..errors import MintEnvsError, SettingError, did_you_mean, require
 from ..family import BUILT_IN
 from ..forms import Form
+from ..loading import imported
 from ..registration import env_ids, family_of, make_task, settings_of
 from .settings import Settings
 
@@ -136,7 +136,7 @@ def grader_items() -> dict[str, type[Form]]:
     found = {}
     for id, task in BUILT_IN.items():
         if grader := family_of(id).grader:
-            found[task.split(".")[1]] = resolve_name(grader)
+            found[task.split(".")[1]] = imported(grader)
     return found
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pkgutil import resolve_name
 from typing import Any
 
 from ..core import Reward
 from ..errors import SettingError
+from ..loading import imported
 
 Items = list[tuple[int, Mapping[str, Any]]]
 
@@ -18,7 +18,7 @@ def graded(grader: str, _: None, items: Items) -> list[Reward]:
     Raises:
         SettingError: arguments that the grader refuses.
     """
-    grade: Callable[..., Reward] = resolve_name(grader)
+    grade: Callable[..., Reward] = imported(grader)
     found = []
     for number, arguments in items:
         try:

@@ -25,7 +25,7 @@ from pydantic_core import PydanticCustomError
 
 from ..core import Prompt, Reward
 from ..executors import Answer, Lost
-from ..executors.port import measured
+from ..executors.port import lost_as_unmeasured
 from ..forms import FIELDS, Flag, Form, Number, Text, few
 from ..problems import ProblemRef
 
@@ -207,7 +207,7 @@ class Fault(BaseModel):
 
 
 def reward_out(found: Reward | Lost) -> dict[str, Any]:
-    reward = measured(found)
+    reward = lost_as_unmeasured(found)
     return {"score": reward.score, "parts": reward.parts, "metadata": reward.metadata}
 
 

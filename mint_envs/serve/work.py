@@ -14,7 +14,7 @@ from ..core import Prompt, Reward, Task
 from ..errors import SandboxUnavailable
 from ..executors import Answer, Executor, Lost, Turn
 from ..executors.port import Work, unmeasured
-from ..executors.turns import play
+from ..executors.turns import answer_turns
 from ..problems import OtherLength, ProblemRef, Turns, play_all, play_whole
 
 # A batch shares the workers with other clients' requests: no piece of it takes them for long.
@@ -60,7 +60,7 @@ def respond_turns(task: Task[Any], turns: list[Turn]) -> list[Answer]:
     for turn in turns:
         problem = turn.problem.of(task)
         whole = Turn(problem, turn.episode, turn.history, turn.response, turn.cut)
-        found += play(task, [whole])
+        found += answer_turns(task, [whole])
     return found
 
 

@@ -96,7 +96,7 @@ class _Dialogue(Episode):
 
     def __init__(self, task: Host, problem: TurnsProblem) -> None:
         self._task, self._problem = task, problem
-        self._judge = Judge(problem)
+        self._judge = StateChecker(problem)
         self._turns = Turns(task, ToolTable.of(problem.tools), self._run, misfits=True)
 
     def respond(self, text: str) -> list[Message] | Reward:
@@ -132,7 +132,7 @@ class _Dialogue(Episode):
         return Reward(reward.score, reward.parts, {**self._turns.counts(), **reward.metadata})
 
 
-class Judge:
+class StateChecker:
     """BFCL's checker, turn by turn.
 
     After each turn in which calls are wanted, every public attribute of every instance must be
@@ -187,7 +187,7 @@ class Instances:
     """One set of BFCL's stateful classes."""
 
     def __init__(self, classes: Sequence[str], config: Mapping[str, Any]) -> None:
-        self._all = [_class(name)() for name in classes]
+        self._all = [_instance_class(name)() for name in classes]
         for name, instance in zip(classes, self._all, strict=True):
             if name not in _STATELESS:
                 instance._load_scenario(copy.deepcopy(config.get(name, {})), long_context=False)
@@ -203,23 +203,23 @@ class Instances:
         """Run a call; return its result, or what was wrong, as BFCL words them."""
         if name not in self.methods:
             return f"Error during execution: name '{name}' is not defined"
-        if too_large := next((k for k, v in arguments.items() if _endless(k, v)), None):
+        if too_large := next((k for k, v in arguments.items() if _takes_too_long(k, v)), None):
             return f"Error during execution: {too_large} is too large"
         try:
-            return _as_text(self.methods[name](**arguments))
+            return _result_text(self.methods[name](**arguments))
         except Exception as error:  # whatever the classes raise, BFCL gives back as text
             return f"Error during execution: {error}"
 
 
-def _endless(name: str, value: Any) -> bool:
+def _takes_too_long(name: str, value: Any) -> bool:
     if isinstance(value, Mapping):
-        return any(_endless(key, item) for key, item in value.items())
+        return any(_takes_too_long(key, item) for key, item in value.items())
     if isinstance(value, list):
-        return any(_endless(name, item) for item in value)
+        return any(_takes_too_long(name, item) for item in value)
     return isinstance(value, int | float) and abs(value) > _LARGEST.get(name, _ANY)
 
 
-def _as_text(result: Any) -> str:
+def _result_text(result: Any) -> str:
     if isinstance(result, dict):
         try:
             return json.dumps(result)
@@ -228,7 +228,7 @@ def _as_text(result: Any) -> str:
     return str(result)
 
 
-def _class(name: str) -> Any:
+def _instance_class(name: str) -> Any:
     try:
         return getattr(importlib.import_module(f"{PACKAGE}.{CODE}.{_FILES[name]}"), name)
     except ImportError as error:
@@ -266,16 +266,16 @@ def grade_turns(
     require(
         len(made) == len(problem.wanted), f"made has {len(made)} turns, not {len(problem.wanted)}"
     )
-    judge = Judge(problem)
+    judge = StateChecker(problem)
     for calls in made:
         for call in calls:
-            judge.run(_step(call, methods))
+            judge.run(_read_step(call, methods))
         if not judge.end_turn():
             break
     return judge.reward(partial_credit)
 
 
-def _step(call: Mapping[str, Any] | str, methods: Mapping[str, Callable[..., Any]]) -> Step:
+def _read_step(call: Mapping[str, Any] | str, methods: Mapping[str, Callable[..., Any]]) -> Step:
     if isinstance(call, str):
         return read_call(call, methods)
     return str(call.get("name")), dict(call.get("arguments") or {})

@@ -11,7 +11,7 @@ from ..core import Reward
 from ..errors import SettingError
 from .formats.calls import Call
 from .match import best_match
-from .values import allowed, same
+from .values import allowed, same_json
 
 #: What the name of the right tool, the names of its arguments, and their values are worth.
 WEIGHTS = (0.2, 0.2, 0.6)
@@ -54,11 +54,11 @@ def grade_calls(
         SettingError: ``wanted``, ``made``, ``tools`` or ``weights`` are not of this form.
     """
     total = math.fsum(check_weights(weights))
-    schemas = _by_name(tools)
-    targets = [_target(call, schemas) for call in _listed(wanted, "wanted")]
-    calls = [_name_and_arguments(call) for call in _listed(made, "made")]
+    schemas = _parameters_by_tool(tools)
+    targets = [_target(call, schemas) for call in _checked_list(wanted, "wanted")]
+    calls = [_name_and_arguments(call) for call in _checked_list(made, "made")]
     if not targets and not calls:
-        return _reward((1.0, 1.0, 1.0), 1.0, 0, 0, 0)
+        return _calls_reward((1.0, 1.0, 1.0), 1.0, 0, 0, 0)
     marks = [[target.marks(name, arguments) for name, arguments in calls] for target in targets]
     values = [[_weigh(mark, weights) for mark in row] for row in marks]
     pairs = best_match(values)
@@ -68,7 +68,7 @@ def grade_calls(
     full = min(parts) == 1.0
     score = _weigh(parts, weights) / total if partial_credit else float(full)
     right = sum(min(mark) == 1.0 for mark in matched)
-    return _reward(parts, min(score, 1.0), len(targets), len(calls), right)
+    return _calls_reward(parts, min(score, 1.0), len(targets), len(calls), right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class _Target:
     def _is_right(self, key: str, value: Any) -> bool:
         try:
             if self.exact:
-                return same(self.options[key], value)
+                return same_json(self.options[key], value)
             schema = None if self.schema is None else self._properties(self.schema)[key]
             return allowed(value, self.options[key], schema)
         except RecursionError:  # nested deeper than any that was wanted
@@ -145,9 +145,9 @@ def _name_and_arguments(call: Any) -> tuple[Any, Mapping[str, Any]]:
     return (call.get("name"), arguments) if isinstance(arguments, Mapping) else (None, {})
 
 
-def _by_name(tools: Sequence[Mapping[str, Any]] | None) -> dict[str, Mapping[str, Any]]:
+def _parameters_by_tool(tools: Sequence[Mapping[str, Any]] | None) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
-    for tool in _listed(tools or [], "tools"):
+    for tool in _checked_list(tools or [], "tools"):
         inner = tool.get("function", tool) if isinstance(tool, Mapping) else {}
         if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
             raise SettingError(f"tools: {str(tool)[:80]!r} is no tool: it has no name")
@@ -155,7 +155,7 @@ def _by_name(tools: Sequence[Mapping[str, Any]] | None) -> dict[str, Mapping[str
     return found
 
 
-def _listed(items: Any, name: str) -> Sequence[Any]:
+def _checked_list(items: Any, name: str) -> Sequence[Any]:
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Sequence):
         raise SettingError(f"{name} must be a list of calls or tools, not {type(items).__name__}")
     return items
@@ -176,7 +176,9 @@ def _weigh(marks: Sequence[float], weights: Sequence[float]) -> float:
     return math.fsum(mark * weight for mark, weight in zip(marks, weights, strict=True))
 
 
-def _reward(parts: Sequence[float], score: float, wanted: int, made: int, right: int) -> Reward:
+def _calls_reward(
+    parts: Sequence[float], score: float, wanted: int, made: int, right: int
+) -> Reward:
     return Reward(
         score,
         parts=dict(zip(_PARTS, parts, strict=True)),

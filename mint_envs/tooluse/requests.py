@@ -10,7 +10,7 @@ from ..core import Episode, Message
 from ..errors import require
 from .families import Request
 from .formats.framing import Framing
-from .turns import Limits
+from .turns import TurnLimits
 
 #: What a model is told, beside how to call a tool.
 RULES = """\
@@ -20,7 +20,7 @@ without a call ends the work. If the user asks a question, let that message end 
 message without a call with the line "Question: " and your question."""
 
 
-class Host(Limits, Protocol):
+class Host(TurnLimits, Protocol):
     """What a row's problem asks of its task."""
 
     partial_credit: bool

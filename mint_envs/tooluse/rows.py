@@ -110,27 +110,27 @@ def exact_call(call: Mapping[str, Any]) -> Step:
     if isinstance(call.get("name"), str):
         return call["name"], call.get("arguments") or {}
     ((name, options),) = call.items()
-    return name, {key: _first(values) for key, values in options.items() if _value(values)}
+    return name, {key: _first(values) for key, values in options.items() if _any_value(values)}
 
 
-def _value(options: Sequence[Any]) -> bool:
+def _any_value(options: Sequence[Any]) -> bool:
     return any(option != "" for option in options)
 
 
 def _first(options: Sequence[Any]) -> Any:
-    return _inner(next(option for option in options if option != ""))
+    return _inner_options(next(option for option in options if option != ""))
 
 
-def _inner(option: Any) -> Any:
+def _inner_options(option: Any) -> Any:
     """In dictionaries, and in lists of them, every value is a list of options again."""
     if isinstance(option, Mapping):
         return {
             key: _first(values) if isinstance(values, list) else values
             for key, values in option.items()
-            if not isinstance(values, list) or _value(values)
+            if not isinstance(values, list) or _any_value(values)
         }
     if isinstance(option, list):
-        return [_inner(item) if isinstance(item, Mapping) else item for item in option]
+        return [_inner_options(item) if isinstance(item, Mapping) else item for item in option]
     return option
 
 
@@ -167,7 +167,7 @@ class StateProblem(RowProblem):
 # -- reading ------------------------------------------------------------------------------------
 
 
-def load_problems(dataset: str, split: str | None = None) -> list[RowProblem]:
+def load_call_problems(dataset: str, split: str | None = None) -> list[RowProblem]:
     """Return the problems of a JSONL or Parquet file or a Hugging Face data set.
 
     Raises:
@@ -176,15 +176,15 @@ def load_problems(dataset: str, split: str | None = None) -> list[RowProblem]:
     found = []
     for number, row in enumerate(load_rows(dataset, split), 1):
         try:
-            found.append(read_row(row))
+            found.append(read_call_row(row))
         except (DatasetError, SettingError, ValueError, TypeError, KeyError) as error:
-            where = _place(dataset, row) or f"row {number} of dataset={dataset!r}"
+            where = _source_line(dataset, row) or f"row {number} of dataset={dataset!r}"
             why = f"no field {error}" if isinstance(error, KeyError) else str(error)
             raise DatasetError(f"{where}: {why}") from error
     return found
 
 
-def read_row(row: Row) -> RowProblem:
+def read_call_row(row: Row) -> RowProblem:
     """Return the problem of one row.
 
     Raises:
@@ -198,11 +198,11 @@ def read_row(row: Row) -> RowProblem:
 
 
 def _call_problem(row: Row) -> CallProblem:
-    tools = _list(row, _TOOLS)
-    wanted = _list(row, _CALLS) if _has(row, _CALLS) else _none_fits(row)
+    tools = _list_field(row, _TOOLS)
+    wanted = _list_field(row, _CALLS) if _has(row, _CALLS) else _none_fits(row)
     if ToolTable.of(tools) is not None:
         grade_calls(wanted, [], tools)  # raises where one of them is no call
-    return CallProblem(_id(row), _messages(row), tuple(tools), tuple(wanted))
+    return CallProblem(_id(row), _request_messages(row), tuple(tools), tuple(wanted))
 
 
 def _none_fits(row: Row) -> list[Any]:
@@ -219,9 +219,9 @@ def _state_problem(row: Row) -> StateProblem:
     names = [row["toolkits"]] if isinstance(row["toolkits"], str) else list(row["toolkits"])
     for name in names:
         require(name in TOOLKITS, f"toolkits: {name!r} is none of {', '.join(TOOLKITS)}")
-    state, wanted = _parsed(row.get("state") or {}), _parsed(row["wanted_state"])
+    state, wanted = _maybe_json(row.get("state") or {}), _maybe_json(row["wanted_state"])
     for key in ("state", "wanted_state"):
-        kits = _parsed(row.get(key) or {})
+        kits = _maybe_json(row.get(key) or {})
         require(isinstance(kits, Mapping), f"{key} is a {type(kits).__name__}, not an object")
         for name in kits:
             require(name in names, f"{key} has {name!r}, which is none of toolkits={names}")
@@ -229,8 +229,8 @@ def _state_problem(row: Row) -> StateProblem:
             lacking = sorted(_parts_of(name) - kits[name].keys())
             require(not lacking, f"{key}.{name} lacks {', '.join(lacking)}: give the whole state")
     answer = None if row.get("answer") is None else str(row["answer"])
-    path = tuple(exact_call(call) for call in _list(row, _CALLS)) if _has(row, _CALLS) else ()
-    return StateProblem(_id(row), _messages(row), tuple(names), state, wanted, answer, path)
+    path = tuple(exact_call(call) for call in _list_field(row, _CALLS)) if _has(row, _CALLS) else ()
+    return StateProblem(_id(row), _request_messages(row), tuple(names), state, wanted, answer, path)
 
 
 @cache
@@ -241,8 +241,8 @@ def _parts_of(toolkit: str) -> frozenset[str]:
     return frozenset(one.keys() & two.keys())
 
 
-def _messages(row: Row) -> tuple[Message, ...]:
-    value = _parsed(_field(row, _REQUEST))
+def _request_messages(row: Row) -> tuple[Message, ...]:
+    value = _maybe_json(_field(row, _REQUEST))
     if isinstance(value, str):
         return (Message(role="user", content=value),)
     turns = value[0] if value and isinstance(value[0], list) else value
@@ -266,15 +266,15 @@ def _field(row: Row, names: Sequence[str]) -> Any:
     return next(row[name] for name in names if row.get(name) is not None)
 
 
-def _list(row: Row, names: Sequence[str]) -> list[Any]:
-    value = _parsed(_field(row, names))
+def _list_field(row: Row, names: Sequence[str]) -> list[Any]:
+    value = _maybe_json(_field(row, names))
     value = [value] if isinstance(value, Mapping) else value
     name = next(name for name in names if row.get(name) is not None)
     require(isinstance(value, list), f"{name} must be a list, not {type(value).__name__}")
     return list(value)
 
 
-def _parsed(value: Any) -> Any:
+def _maybe_json(value: Any) -> Any:
     """Return a field that may be JSON in a string."""
     if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
         try:
@@ -284,7 +284,7 @@ def _parsed(value: Any) -> Any:
     return value
 
 
-def _place(dataset: str, row: Row) -> str | None:
+def _source_line(dataset: str, row: Row) -> str | None:
     """Return which line of a JSONL file a row is; None of other sources."""
     path = Path(dataset)
     if not path.name.endswith((".jsonl", ".jsonl.gz")):

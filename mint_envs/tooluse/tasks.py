@@ -21,7 +21,7 @@ from .formats.calls import FORMATS
 from .formats.framing import Framing
 from .grade import WEIGHTS, check_weights
 from .requests import RULES, RowProblem
-from .rows import load_problems
+from .rows import load_call_problems
 from .toolkits import IN_PROCESS, TOOLKITS
 from .toolkits import mcp as mcp_tools
 from .toolkits.schemas import ToolTable, plain_tools
@@ -133,14 +133,16 @@ class ToolUseTask(DatasetTask[Any]):
         self.max_turns, self.max_tool_calls = max_turns, max_tool_calls
         self.partial_credit = partial_credit
 
-        super().__init__(None if dataset is None else load_problems(dataset, split), split, drop)
+        super().__init__(
+            None if dataset is None else load_call_problems(dataset, split), split, drop
+        )
 
     def _use_server(self, mcp: str | None, timeout_s: float) -> None:
         require(timeout_s > 0, f"mcp_timeout_s={timeout_s} must be above 0")
         self.mcp, self._mcp_timeout_s = mcp, timeout_s
         if mcp is not None:
             self.nondeterministic = True  # of this task, not of its class
-            _table((), mcp)  # a server that does not answer is said at once
+            _toolkit_table((), mcp)  # a server that does not answer is said at once
 
     def fitted(self, style: ChatStyle) -> ToolUseTask:
         task = copy.copy(self)
@@ -212,7 +214,7 @@ class ToolUseTask(DatasetTask[Any]):
         kits = Workspace(toolkits, workspace, more)
         kits.restore(state)
         wanted = {**kits.state(), **wanted}
-        return _Work(self, kits, _table(toolkits, self.mcp), wanted, request, failure)
+        return _Work(self, kits, _toolkit_table(toolkits, self.mcp), wanted, request, failure)
 
     def problem_id(self, problem: ToolUseProblem | RowProblem) -> str:
         """The same in every format: a digest of the request and its workspace, or the row's id."""
@@ -279,7 +281,7 @@ class _Work(Episode):
         assert changed.score is not None
         wanted = self._request.answer
         given = answer_in(self._task.framing.final(text))
-        answer = float(wanted is None or _plain(given) == _plain(wanted))
+        answer = float(wanted is None or _bare_answer(given) == _bare_answer(wanted))
         score = changed.score * answer * self._restraint
         if not self._task.partial_credit:
             score = float(score == 1.0)
@@ -299,7 +301,7 @@ class _Work(Episode):
         return Reward(score, parts=parts, metadata=counts)
 
 
-def _plain(text: str) -> str:
+def _bare_answer(text: str) -> str:
     """Return an answer without quotes and a full stop round it, but ``.5`` is not ``5``."""
     return " ".join(text.split()).rstrip("\"'`. ").lstrip("\"'` ").casefold()
 
@@ -312,5 +314,5 @@ def schemas(toolkits: tuple[str, ...], mcp: str | None = None) -> tuple[dict[str
 
 
 @lru_cache(maxsize=16)
-def _table(toolkits: tuple[str, ...], mcp: str | None) -> ToolTable:
+def _toolkit_table(toolkits: tuple[str, ...], mcp: str | None) -> ToolTable:
     return ToolTable(schemas(toolkits, mcp))

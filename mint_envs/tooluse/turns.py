@@ -14,7 +14,7 @@ from .toolkits.tools import ToolResult
 Run = Callable[[str, dict[str, Any]], ToolResult]
 
 
-class Limits(Protocol):
+class TurnLimits(Protocol):
     """What a task says of its turns."""
 
     framing: Framing
@@ -34,7 +34,7 @@ class Turns:
     """
 
     def __init__(
-        self, limits: Limits, table: ToolTable | None, run: Run, misfits: bool = False
+        self, limits: TurnLimits, table: ToolTable | None, run: Run, misfits: bool = False
     ) -> None:
         self._limits, self.table, self._run = limits, table, run
         self._run_anyway = MISFITS if misfits else frozenset()

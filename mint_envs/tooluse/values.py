@@ -20,12 +20,12 @@ _PYTHON_TYPES: dict[str, type] = {
 }  # fmt: skip
 
 
-def same(wanted: Any, made: Any) -> bool:
+def same_json(wanted: Any, made: Any) -> bool:
     """Tell whether two JSON values are equal. 1 equals 1.0, but True is not 1."""
     if isinstance(wanted, dict) and isinstance(made, dict):
-        return wanted.keys() == made.keys() and all(same(wanted[k], made[k]) for k in wanted)
+        return wanted.keys() == made.keys() and all(same_json(wanted[k], made[k]) for k in wanted)
     if isinstance(wanted, list | tuple) and isinstance(made, list | tuple):
-        return len(wanted) == len(made) and all(map(same, wanted, made))
+        return len(wanted) == len(made) and all(map(same_json, wanted, made))
     if isinstance(wanted, bool) or isinstance(made, bool):
         return wanted is made
     return bool(wanted == made)
@@ -37,7 +37,7 @@ def allowed(value: Any, options: Sequence[Any], schema: Mapping[str, Any] | None
     if kind is float and type(value) is int:
         value = _to_float(value)
     given = _first_type(options)
-    if not _fits(value, options, kind, inner):
+    if not _type_fits(value, options, kind, inner):
         return False
     if given is not None and given is not kind:  # the truth is of another type than the schema
         return value in options
@@ -46,10 +46,10 @@ def allowed(value: Any, options: Sequence[Any], schema: Mapping[str, Any] | None
     if kind is list and inner is dict:
         return any(_dicts_fit(value, option) for option in options)
     if kind is str:
-        return _plain(value) in map(_plain, options)
+        return _normalised(value) in map(_normalised, options)
     if kind is list:
         lists: list[Any] = [o for o in options if o == "" or isinstance(o, list)]
-        return list(map(_plain, value)) in [list(map(_plain, option)) for option in lists]
+        return list(map(_normalised, value)) in [list(map(_normalised, option)) for option in lists]
     return value in options
 
 
@@ -78,7 +78,7 @@ def _first_type(options: Any) -> type | None:
     return next((type(option) for option in options if option != ""), None)
 
 
-def _fits(value: Any, options: Sequence[Any], kind: type | None, inner: type | None) -> bool:
+def _type_fits(value: Any, options: Sequence[Any], kind: type | None, inner: type | None) -> bool:
     """Tell whether the type is right: the schema's, or else that of the truth."""
     if type(value) is not kind:
         given = _first_type(options)
@@ -87,13 +87,13 @@ def _fits(value: Any, options: Sequence[Any], kind: type | None, inner: type | N
         return True
     items: Any = value
     return any(
-        all(_fits(item, option, inner, None) for item in items)
+        all(_type_fits(item, option, inner, None) for item in items)
         for option in options
         if isinstance(option, list)
     )
 
 
-def _plain(value: Any) -> Any:
+def _normalised(value: Any) -> Any:
     """Return a string without what does not count; anything else as it is."""
     if not isinstance(value, str):
         return value
@@ -106,7 +106,7 @@ def _dict_fits(value: Any, option: Any) -> bool:
         return False
     lists: dict[str, list[Any]] = {k: v if isinstance(v, list) else [v] for k, v in option.items()}
     for key, item in value.items():
-        if key not in lists or _plain(item) not in list(map(_plain, lists[key])):
+        if key not in lists or _normalised(item) not in list(map(_normalised, lists[key])):
             return False
     return all(key in value or "" in lists[key] for key in lists)
 

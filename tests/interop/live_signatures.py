@@ -139,7 +139,7 @@ def test_verl_stubs_are_right() -> None:
         inspect.signature(stubs.AgentLoopBase.__init__).parameters
     )
     assert parameters(base, "run") == ["self", "sampling_params", "kwargs"]
-    assert list(inspect.signature(verl._build).parameters) == []
+    assert list(inspect.signature(verl._agent_loop_class).parameters) == []
     server = class_in(source("verl.workers.rollout.llm_server"), "LLMServerClient")
     assert parameters(server, "generate") == list(
         inspect.signature(stubs.Server.generate).parameters

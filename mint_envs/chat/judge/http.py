@@ -110,7 +110,9 @@ class HTTPJudge:
     async def _one(self, client: Any, position: int, question: Question, arrived: Any) -> None:
         fields = {**self.endpoint.fields, "messages": question.messages()}
         try:
-            text = await self._service.ask(client, fields, lambda found: _verdict(question, found))
+            text = await self._service.ask(
+                client, fields, lambda found: _verdict_text(question, found)
+            )
             answer = Answer(text)
         except (MayPass, WillLast) as fault:
             answer = Answer(error=str(fault))
@@ -123,7 +125,7 @@ class HTTPJudge:
         arrived.put((position, answer))
 
 
-def _verdict(question: Question, found: Completion) -> str:
+def _verdict_text(question: Question, found: Completion) -> str:
     """Return the text of an answer that holds a verdict."""
     if question.read(found.text) is None:
         raise MayPass(_CUT if found.cut else _NO_VERDICT)

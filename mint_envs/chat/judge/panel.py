@@ -63,7 +63,7 @@ class Panel:
         swapped = [(request, other, one) for request, one, other in items]
         verdicts = self._ask([self._pair_question(*item) for item in [*items, *swapped]])
         pairs = zip(verdicts[: len(items)], verdicts[len(items) :], strict=True)
-        return [_joined(there, back) for there, back in pairs]
+        return [_both_orders(there, back) for there, back in pairs]
 
     def _score_question(self, request: str, answer: str) -> Question:
         task = _SCORE.format(", ".join(self.choices))
@@ -133,7 +133,7 @@ class Panel:
         return Verdict(choice)
 
 
-def _joined(there: Verdict, back: Verdict) -> float | Verdict:
+def _both_orders(there: Verdict, back: Verdict) -> float | Verdict:
     """Join the verdicts on one pair in both orders."""
     for verdict in (there, back):
         if not verdict.choice:

@@ -82,7 +82,7 @@ class Question:
             names=" and ".join(f"the {name}" for name, _ in self.data),
             choices=", ".join(self.choices),
         )
-        rows = [f"{self.fence} {name}\n{quoted(text)}" for name, text in self.data]
+        rows = [f"{self.fence} {name}\n{json_quoted(text)}" for name, text in self.data]
         fenced = "\n".join([*rows, f"{self.fence} end"])
         return [Message(role="system", content=words), Message(role="user", content=fenced)]
 
@@ -114,7 +114,7 @@ def digest(*values: Any) -> str:
     return hashlib.sha256(json.dumps(values).encode("ascii")).hexdigest()
 
 
-def quoted(text: str) -> str:
+def json_quoted(text: str) -> str:
     """Return ``text`` as a JSON string of printable characters on one line.
 
     Letters of any script stay as they are. What is not seen, or turns the line round (controls,
@@ -124,7 +124,7 @@ def quoted(text: str) -> str:
     body = _ROLE.sub(_escaped, json.dumps(text, ensure_ascii=False))
     if body.isprintable():
         return body
-    return "".join(one if one.isprintable() else _escape(one) for one in body)
+    return "".join(one if one.isprintable() else _json_escape(one) for one in body)
 
 
 def read_fenced(messages: Sequence[Message]) -> tuple[str, dict[str, str]]:
@@ -148,10 +148,10 @@ def read_fenced(messages: Sequence[Message]) -> tuple[str, dict[str, str]]:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    return _escape(match[0])
+    return _json_escape(match[0])
 
 
-def _escape(one: str) -> str:
+def _json_escape(one: str) -> str:
     """Return the JSON escape of one character; two for one beyond the first plane."""
     return json.dumps(one)[1:-1] if ord(one) > 127 else f"\\u{ord(one):04x}"
 

@@ -53,7 +53,7 @@ class Missing(OSError):
     """The kernel refuses a layer; the message names it."""
 
 
-def _check(result: int, what: str) -> int:
+def _checked_call(result: int, what: str) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise Missing(number, f"{what}: {os.strerror(number)}")
@@ -64,12 +64,12 @@ def _mount(source: str | None, target: str, kind: str | None = None, flags: int 
            data: str | None = None) -> None:  # fmt: skip
     arguments = [None if text is None else text.encode() for text in (source, target, kind, data)]
     result = _libc.mount(*arguments[:3], ctypes.c_ulong(flags), arguments[3])
-    _check(result, f"mount {kind or ''} {target}")
+    _checked_call(result, f"mount {kind or ''} {target}")
 
 
 def prctl(option: int, *arguments: Any) -> None:
     values = [ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments]
-    _check(
+    _checked_call(
         _libc.prctl(option, *values, *[ctypes.c_ulong(0)] * (4 - len(values))), f"prctl {option}"
     )
 
@@ -89,17 +89,17 @@ def enter_namespaces(config: dict[str, Any]) -> None:
     """
     if _may_become_nobody():
         proc = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
-        _check(_libc.unshare(_NEWNS), "mount namespace")
+        _checked_call(_libc.unshare(_NEWNS), "mount namespace")
         _enter_root(config)
         os.setgroups([])
         os.setresgid(_NOBODY, _NOBODY, _NOBODY)
         os.setresuid(_NOBODY, _NOBODY, _NOBODY)
         prctl(_SET_DUMPABLE, 1)  # changing the user cleared it; the maps below belong to us again
-        _check(_libc.unshare(_NEWUSER | _NEWNS | _REST), "user namespace")
+        _checked_call(_libc.unshare(_NEWUSER | _NEWNS | _REST), "user namespace")
         _write_maps(proc, _NOBODY, _NOBODY)
     else:
         uid, gid = os.geteuid(), os.getegid()
-        _check(_libc.unshare(_NEWUSER | _NEWNS | _REST), "user namespace")
+        _checked_call(_libc.unshare(_NEWUSER | _NEWNS | _REST), "user namespace")
         proc = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
         _write_maps(proc, uid, gid)
         _enter_root(config)
@@ -161,8 +161,8 @@ def _enter_root(config: dict[str, Any]) -> None:
     os.makedirs(_ROOT + "/tmp", exist_ok=True)
     _mount(None, _ROOT, flags=_REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
     os.chdir(_ROOT)
-    _check(_libc.syscall(_PIVOT_ROOT[_MACHINE], b".", b"."), "pivot_root")
-    _check(_libc.umount2(b".", 2), "umount of the host's root")
+    _checked_call(_libc.syscall(_PIVOT_ROOT[_MACHINE], b".", b"."), "pivot_root")
+    _checked_call(_libc.umount2(b".", 2), "umount of the host's root")
     os.chdir("/")
 
 
@@ -219,12 +219,12 @@ def drop_privileges() -> None:
     for capability in range(64):
         if _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             break
-    _check(_libc.capset(struct.pack("Ii", 0x20080522, 0), bytes(24)), "capset")
+    _checked_call(_libc.capset(struct.pack("Ii", 0x20080522, 0), bytes(24)), "capset")
 
 
 def anonymous_host() -> None:
     """Hide the machine's name, which a new namespace copies."""
-    _check(_libc.sethostname(b"sandbox", ctypes.c_size_t(7)), "host name")
+    _checked_call(_libc.sethostname(b"sandbox", ctypes.c_size_t(7)), "host name")
 
 
 def no_new_privileges() -> None:
@@ -250,13 +250,13 @@ def landlock(readable: list[str], writable: list[str], listable: list[str]) -> N
     Raises:
         Missing: the kernel has no Landlock.
     """
-    version = _check(landlock_version(), "landlock")
+    version = _checked_call(landlock_version(), "landlock")
     rights = (1 << 13) - 1
     for since, bit in ((2, 13), (3, 14), (5, 15)):
         rights |= 1 << bit if version >= since else 0
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     attributes = struct.pack("QQQ", rights, 3 if version >= 4 else 0, 3 if version >= 6 else 0)
-    rules = _check(
+    rules = _checked_call(
         _libc.syscall(444, attributes[:size], ctypes.c_size_t(size), ctypes.c_uint(0)), "landlock"
     )
     scratch = rights & ~(_MAKE_CHAR | _MAKE_SOCK | _MAKE_BLOCK)
@@ -267,7 +267,7 @@ def landlock(readable: list[str], writable: list[str], listable: list[str]) -> N
     for path in writable:
         _allow(rules, path, scratch)
     _allow(rules, "/dev/null", _READ | _WRITE)
-    _check(_libc.syscall(446, rules, ctypes.c_uint(0)), "landlock")
+    _checked_call(_libc.syscall(446, rules, ctypes.c_uint(0)), "landlock")
     os.close(rules)
 
 
@@ -276,7 +276,7 @@ def _allow(rules: int, path: str, rights: int) -> None:
     if not os.path.isdir(path):
         rights &= _EXECUTE | _WRITE | _READ
     rule = struct.pack("=Qi", rights, fd)
-    _check(_libc.syscall(445, rules, 1, rule, ctypes.c_uint(0)), f"landlock rule for {path}")
+    _checked_call(_libc.syscall(445, rules, 1, rule, ctypes.c_uint(0)), f"landlock rule for {path}")
     os.close(fd)
 
 

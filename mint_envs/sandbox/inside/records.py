@@ -31,12 +31,12 @@ class Records:
             if index >= 0:
                 self.add(index, "value", value)
         except BaseException as error:
-            self.add(index, "error", describe(error))
+            self.add(index, "error", describe_error(error))
             return False
         return True
 
 
-def describe(error: BaseException) -> list[str]:
+def describe_error(error: BaseException) -> list[str]:
     """Return the error's type and its last traceback line within the program."""
     name = type(error).__name__
     try:

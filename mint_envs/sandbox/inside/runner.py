@@ -16,7 +16,7 @@ from typing import Any
 
 from .names import agreed, defined, readings
 from .records import FILE, Records, execute, module
-from .split import serve, tests
+from .split import answer_calls, tests
 from .wire import encode
 
 __all__ = ["FILE", "Records", "finish", "run", "warm_up"]
@@ -34,12 +34,12 @@ def _values(job: dict[str, Any], records: Records, peer: int) -> None:
         return
     for index, text in enumerate(job["calls"]):
         whose = job["names"][index] if python else ()
-        done = records.attempt(index, lambda t=text, w=whose: _value(t, names, w, python))  # type: ignore[misc]
+        done = records.attempt(index, lambda t=text, w=whose: _call_value(t, names, w, python))  # type: ignore[misc]
         if not done and job["stop_early"]:
             return
 
 
-def _value(text: str, names: dict[str, Any], whose: Any, python: dict[str, Any]) -> Any:
+def _call_value(text: str, names: dict[str, Any], whose: Any, python: dict[str, Any]) -> Any:
     """Return the value of a call; built-in names that are not the program's are Python's."""
     if not whose:
         return encode(eval(text, names))
@@ -137,7 +137,7 @@ def _write_files(files: dict[str, str]) -> None:
 _MODES: dict[str, Callable[[dict[str, Any], Records, int], None]] = {
     "values": _values,
     "main": _main,
-    "serve": serve,
+    "serve": answer_calls,
     "tests": tests,
     "compile": _compile,
     "exec": _exec,

@@ -50,14 +50,14 @@ class _Walk:
             folders = self._down(folders.pop(), folders) if folders else self._up()
 
     def _down(self, name: bytes, others: list[bytes]) -> list[bytes]:
-        self._above.append((name, others, _place(self.here)))
+        self._above.append((name, others, _inode(self.here)))
         self._go(_enter(name, self.here))
         return _delete_files(self.here)
 
     def _up(self) -> list[bytes]:
         name, others, place = self._above.pop()
         self._go(os.open(b"..", _OPEN, dir_fd=self.here))
-        if _place(self.here) != place:
+        if _inode(self.here) != place:
             raise OSError("a folder was moved while it was emptied")
         os.rmdir(name, dir_fd=self.here)
         return others
@@ -92,7 +92,7 @@ def _delete_files(here: int) -> list[bytes]:
     return folders
 
 
-def _place(folder: int) -> _Place:
+def _inode(folder: int) -> _Place:
     status = os.fstat(folder)
     return status.st_dev, status.st_ino
 
@@ -106,7 +106,7 @@ def full(folder: str, size: int, files: int) -> bool:
     while todo:
         path, depth = todo.pop()
         try:
-            inner, blocks, count = _count(path, files)
+            inner, blocks, count = _look_into(path, files)
         except FileNotFoundError:  # deleted just now
             continue
         except OSError:
@@ -119,7 +119,7 @@ def full(folder: str, size: int, files: int) -> bool:
     return False
 
 
-def _count(path: str, most: int) -> tuple[list[str], int, int]:
+def _look_into(path: str, most: int) -> tuple[list[str], int, int]:
     """Return (folders, blocks, entries) of a folder; the rest is not looked at beyond ``most``.
 
     There may be more entries than memory holds.

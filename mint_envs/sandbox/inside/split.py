@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .names import UNCLEAR, defined, readings
-from .records import Records, describe, execute, module
+from .records import Records, describe_error, execute, module
 from .wire import Unsupported, decode, encode, encode_any
 
 _MAX_MESSAGE = 1 << 20
@@ -46,14 +46,14 @@ def _exactly(fd: int, length: int) -> bytes:
     return data
 
 
-def serve(job: dict[str, Any], records: Records, peer: int) -> None:
+def answer_calls(job: dict[str, Any], records: Records, peer: int) -> None:
     """The program's half: answer calls with values."""
     names, python = module("solution"), dict(vars(builtins))
     failed: list[str] | None = None
     try:
         execute(job["program"], names)
     except BaseException as error:
-        failed = ["", describe(error)[1]]  # no error that a test may expect of a call
+        failed = ["", describe_error(error)[1]]  # no error that a test may expect of a call
     while True:
         try:
             name, arguments, keywords = _receive(peer)
@@ -64,21 +64,21 @@ def serve(job: dict[str, Any], records: Records, peer: int) -> None:
         elif name is None:
             reply = ["value", sorted(defined(names, python)), None]
         else:
-            reply = _call(names, name, arguments, keywords)
+            reply = _answer_call(names, name, arguments, keywords)
         try:
             _send(peer, reply)
         except Unsupported as error:
-            _send(peer, ["error", describe(error), None])
+            _send(peer, ["error", describe_error(error), None])
 
 
-def _call(names: dict[str, Any], name: str, arguments: Any, keywords: Any) -> list[Any]:
+def _answer_call(names: dict[str, Any], name: str, arguments: Any, keywords: Any) -> list[Any]:
     try:
         values, named = decode(arguments), decode(keywords)
         target = names[name] if name in names else eval(name, names)  # such as Solution().f
         result = encode_any(target(*values, **named))
         return ["value", result, _each(values)]
     except BaseException as error:
-        return ["error", [_builtin_kind(error), describe(error)[1]], None]
+        return ["error", [_builtin_kind(error), describe_error(error)[1]], None]
 
 
 def _each(arguments: Any) -> Any:
@@ -106,7 +106,7 @@ def tests(job: dict[str, Any], records: Records, peer: int) -> None:
     """
     whose = job["names"] or [()] * len(job["steps"])
     own: set[str] = set()
-    if any(whose) and not records.attempt(-1, lambda: own.update(_own(peer))):
+    if any(whose) and not records.attempt(-1, lambda: own.update(_ask_own_names(peer))):
         return
     plays = [readings(names, own) for names in whose]
     rounds = max(map(len, plays), default=1)
@@ -117,7 +117,7 @@ def tests(job: dict[str, Any], records: Records, peer: int) -> None:
         book.write(records)
 
 
-def _own(peer: int) -> set[str]:
+def _ask_own_names(peer: int) -> set[str]:
     """Ask the program which built-in names it has defined; none is, if it failed."""
     try:
         _send(peer, [None, None, None])
@@ -228,7 +228,7 @@ def _stub(name: str, peer: int, failed: list[CallFailed]) -> Callable[..., Any]:
         except Exception as error:
             raise CallFailed(f"{type(error).__name__}: {error}") from None
         if kind != "value":
-            raise _raised(value)
+            raise _program_error(value)
         if changed is not None:
             _copy_back(arguments, changed)
         return result
@@ -236,7 +236,7 @@ def _stub(name: str, peer: int, failed: list[CallFailed]) -> Callable[..., Any]:
     return stub
 
 
-def _raised(error: Any) -> BaseException:
+def _program_error(error: Any) -> BaseException:
     """Return the program's exception, for tests that expect one; only of builtin types.
 
     StopIteration would end a loop of the tests early, as if all were well.

@@ -100,7 +100,7 @@ def _str(value: Any, depth: int) -> Any:
     return str.__str__(value)
 
 
-def _list(value: Any, depth: int) -> Any:
+def _encode_list(value: Any, depth: int) -> Any:
     return ["l", [encode(item, depth + 1) for item in list.__iter__(value)]]
 
 
@@ -142,7 +142,7 @@ _BASES: list[tuple[type, Callable[[Any, int], Any]]] = [
     (int, _int),
     (float, _float),
     (str, _str),
-    (list, _list),
+    (list, _encode_list),
     (tuple, _tuple),
     (dict, _dict),
     (set, _set),

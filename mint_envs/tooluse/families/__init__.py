@@ -8,17 +8,26 @@ from __future__ import annotations
 
 from .calculator import CALCULATOR
 from .calendar import CALENDAR
-from .common import DrawRequest, Entry, Kind, Request, Step
+from .common import DrawRequest, FamilyEntry, Kind, Request, Step
 from .database import DATABASE
 from .files import FILES
 from .keyvalue import KEYVALUE
 from .python import PYTHON
 from .retail import RETAIL
 
-__all__ = ["FAMILIES", "MOST_CALLS", "DrawRequest", "Entry", "Kind", "Request", "Step", "drawable"]
+__all__ = [
+    "FAMILIES",
+    "MOST_CALLS",
+    "DrawRequest",
+    "FamilyEntry",
+    "Kind",
+    "Request",
+    "Step",
+    "drawable",
+]
 
 #: The families of each toolkit.
-FAMILIES: dict[str, tuple[Entry, ...]] = {
+FAMILIES: dict[str, tuple[FamilyEntry, ...]] = {
     "calculator": CALCULATOR,
     "calendar": CALENDAR,
     "database": DATABASE,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .common import NO_TOOL, Entry, Request, in_turn, pick
+from .common import NO_TOOL, FamilyEntry, Request, in_turn, pick
 
 
 def product(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
@@ -52,9 +52,9 @@ def printed_signs(rng: np.random.Generator, state: Mapping[str, Any]) -> Request
 
 
 CALCULATOR = (
-    Entry(1, product),
-    Entry(2, remainder),
-    Entry(3, change_due),
-    Entry(2, printed_signs, "recover"),
+    FamilyEntry(1, product),
+    FamilyEntry(2, remainder),
+    FamilyEntry(3, change_due),
+    FamilyEntry(2, printed_signs, "recover"),
     *NO_TOOL,
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..toolkits.calendar import Calendar
-from .common import NO_TOOL, Entry, Request, Step, in_turn, pick, pick_two
+from .common import NO_TOOL, FamilyEntry, Request, Step, in_turn, pick, pick_two
 
 _NEW = ("Talk with Zoe", "Tea with Yuri", "Walk with Xenia", "Chat with Walter")
 _WEEKDAYS = ("Tuesday", "Wednesday", "Thursday", "Friday")
@@ -30,9 +30,9 @@ def create(rng: np.random.Generator, state: Mapping[str, Any]) -> Request | None
     return Request(f"Make an event '{title}' at {start} for {minutes} minutes.", steps)
 
 
-def cancel(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
+def cancel_event(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
     id, event = pick(rng, list(state["events"].items()))
-    steps = in_turn(_find(event), ("cancel_event", {"event_id": id}))
+    steps = in_turn(_find_event(event), ("cancel_event", {"event_id": id}))
     return Request(f"Cancel the event '{event['title']}'.", steps)
 
 
@@ -74,7 +74,7 @@ def move_early(rng: np.random.Generator, state: Mapping[str, Any]) -> Request | 
     if start is None:
         return None
     steps = in_turn(
-        _find(event),
+        _find_event(event),
         ("find_free_slot", {"day": day, "minutes": event["minutes"]}),
         ("move_event", {"event_id": id, "start": start}),
     )
@@ -86,7 +86,7 @@ def replace(rng: np.random.Generator, state: Mapping[str, Any]) -> Request | Non
     if new["minutes"] > old["minutes"]:
         return None
     steps = (
-        (_find(old), _find(new)),
+        (_find_event(old), _find_event(new)),
         (("cancel_event", {"event_id": one}),),
         (("move_event", {"event_id": two, "start": old["start"]}),),
     )
@@ -105,9 +105,9 @@ def rearrange(rng: np.random.Generator, state: Mapping[str, Any]) -> Request | N
         return None
     title = pick(rng, _NEW)
     steps = in_turn(
-        _find(old),
+        _find_event(old),
         ("cancel_event", {"event_id": one}),
-        _find(other),
+        _find_event(other),
         ("find_free_slot", {"day": day, "minutes": other["minutes"]}),
         ("move_event", {"event_id": two, "start": start}),
         ("create_event", {"title": title, "start": old["start"], "minutes": old["minutes"]}),
@@ -127,7 +127,7 @@ def move_where_taken(rng: np.random.Generator, state: Mapping[str, Any]) -> Requ
     if start is None or int(taken["start"][11:13]) > 15:
         return None
     steps = in_turn(
-        _find(event),
+        _find_event(event),
         ("move_event", {"event_id": id, "start": taken["start"]}),
         ("move_event", {"event_id": id, "start": start}),
     )
@@ -148,7 +148,7 @@ def create_when(rng: np.random.Generator, state: Mapping[str, Any]) -> Request |
     return Request(text, steps, reply=f"At {start[11:]}.")
 
 
-def _find(event: Mapping[str, Any]) -> Step:
+def _find_event(event: Mapping[str, Any]) -> Step:
     return "find_events", {"text": event["title"]}
 
 
@@ -191,15 +191,15 @@ def _free_start(
 
 
 CALENDAR = (
-    Entry(1, event_time),
-    Entry(1, create),
-    Entry(2, cancel),
-    Entry(2, create_early),
-    Entry(3, create_on_weekday),
-    Entry(3, move_early),
-    Entry(4, replace),
-    Entry(6, rearrange),
-    Entry(1, create_when, "ask"),
-    Entry(3, move_where_taken, "recover"),
+    FamilyEntry(1, event_time),
+    FamilyEntry(1, create),
+    FamilyEntry(2, cancel_event),
+    FamilyEntry(2, create_early),
+    FamilyEntry(3, create_on_weekday),
+    FamilyEntry(3, move_early),
+    FamilyEntry(4, replace),
+    FamilyEntry(6, rearrange),
+    FamilyEntry(1, create_when, "ask"),
+    FamilyEntry(3, move_where_taken, "recover"),
     *NO_TOOL,
 )

@@ -41,7 +41,7 @@ class Request:
 DrawRequest = Callable[[np.random.Generator, Mapping[str, Any]], Request | None]
 
 
-class Entry(NamedTuple):
+class FamilyEntry(NamedTuple):
     """A family, the number of calls that its requests need, and their kind."""
 
     calls: int
@@ -91,4 +91,4 @@ def beyond(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
     return Request(text, (), number, no_tool=True)
 
 
-NO_TOOL = (Entry(0, told, "no_tool"), Entry(0, beyond, "no_tool"))
+NO_TOOL = (FamilyEntry(0, told, "no_tool"), FamilyEntry(0, beyond, "no_tool"))

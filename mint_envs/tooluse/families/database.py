@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .common import NO_TOOL, Entry, Request, Step, in_turn, pick, pick_two
+from .common import NO_TOOL, FamilyEntry, Request, Step, in_turn, pick, pick_two
 
 State = Mapping[str, Any]
 Turns = tuple[tuple[Step, ...], ...]
@@ -70,7 +70,7 @@ def hours_of_department(rng: np.random.Generator, state: State) -> Request | Non
     department = _a_department(rng, state)
     hours = sum(
         project["hours"]
-        for project in _rows(state, "projects")
+        for project in _rows_of_table(state, "projects")
         if _department_of(state, project["lead_id"]) == department["name"]
     )
     if not hours:
@@ -89,7 +89,7 @@ def hours_of_department(rng: np.random.Generator, state: State) -> Request | Non
 
 
 def dissolve(rng: np.random.Generator, state: State) -> Request:
-    one, two = pick_two(rng, _rows(state, "departments"))
+    one, two = pick_two(rng, _rows_of_table(state, "departments"))
     where = "(SELECT id FROM departments WHERE name = '{}')"
     sql = (
         f"UPDATE employees SET department_id = {where.format(two['name'])} "
@@ -113,7 +113,9 @@ def set_hours_of_best_paid(rng: np.random.Generator, state: State) -> Request | 
         if _department_of(state, int(id)) == department["name"]
     ]
     best = max(people, default=(0, 0))
-    led = [project for project in _rows(state, "projects") if project["lead_id"] == best[1]]
+    led = [
+        project for project in _rows_of_table(state, "projects") if project["lead_id"] == best[1]
+    ]
     if not led or sum(pay == best[0] for pay, _ in people) > 1:
         return None
     hours = int(rng.integers(1000, 5000))
@@ -159,7 +161,7 @@ def dismiss(rng: np.random.Generator, state: State) -> Request | None:
     (one, name), (two, heir) = pick_two(
         rng, [(int(id), row["name"]) for id, row in state["tables"]["employees"].items()]
     )
-    if not any(project["lead_id"] == one for project in _rows(state, "projects")):
+    if not any(project["lead_id"] == one for project in _rows_of_table(state, "projects")):
         return None
     leave = _update(f"DELETE FROM employees WHERE name = '{name}'")
     steps = _reading_schema("employees") + in_turn(
@@ -192,20 +194,20 @@ def _reading_schema(*tables: str) -> Turns:
     return (("list_tables", {}),), describe
 
 
-def _rows(state: State, table: str) -> list[dict[str, Any]]:
+def _rows_of_table(state: State, table: str) -> list[dict[str, Any]]:
     return list(state["tables"][table].values())
 
 
 def _a_project(rng: np.random.Generator, state: State) -> dict[str, Any]:
-    return pick(rng, _rows(state, "projects"))
+    return pick(rng, _rows_of_table(state, "projects"))
 
 
 def _an_employee(rng: np.random.Generator, state: State) -> dict[str, Any]:
-    return pick(rng, _rows(state, "employees"))
+    return pick(rng, _rows_of_table(state, "employees"))
 
 
 def _a_department(rng: np.random.Generator, state: State) -> dict[str, Any]:
-    return pick(rng, _rows(state, "departments"))
+    return pick(rng, _rows_of_table(state, "departments"))
 
 
 def _department_of(state: State, employee: int) -> str:
@@ -214,16 +216,16 @@ def _department_of(state: State, employee: int) -> str:
 
 
 DATABASE = (
-    Entry(1, hours_told),
-    Entry(1, set_hours_told),
-    Entry(3, earnings),
-    Entry(3, set_budget),
-    Entry(4, hire),
-    Entry(5, hours_of_department),
-    Entry(5, dissolve),
-    Entry(6, set_hours_of_best_paid),
-    Entry(1, set_hours_to_what, "ask"),
-    Entry(3, misnamed_column, "recover"),
-    Entry(6, dismiss, "recover"),
+    FamilyEntry(1, hours_told),
+    FamilyEntry(1, set_hours_told),
+    FamilyEntry(3, earnings),
+    FamilyEntry(3, set_budget),
+    FamilyEntry(4, hire),
+    FamilyEntry(5, hours_of_department),
+    FamilyEntry(5, dissolve),
+    FamilyEntry(6, set_hours_of_best_paid),
+    FamilyEntry(1, set_hours_to_what, "ask"),
+    FamilyEntry(3, misnamed_column, "recover"),
+    FamilyEntry(6, dismiss, "recover"),
     *NO_TOOL,
 )

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .common import NO_TOOL, Entry, Request, Step, in_turn, pick, pick_two
+from .common import NO_TOOL, FamilyEntry, Request, Step, in_turn, pick, pick_two
 
 
 def read_text(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
-    path = pick(rng, list(_texts(state)))
+    path = pick(rng, list(_file_texts(state)))
     steps = ((("read_file", {"path": path}),),)
-    return Request(f"What does the file {path} say?", steps, _texts(state)[path])
+    return Request(f"What does the file {path} say?", steps, _file_texts(state)[path])
 
 
 def write_text(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
@@ -24,7 +24,7 @@ def write_text(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
 
 
 def move_text(rng: np.random.Generator, state: Mapping[str, Any]) -> Request | None:
-    path = pick(rng, list(_texts(state)))
+    path = pick(rng, list(_file_texts(state)))
     name = path.rpartition("/")[2]
     free = [folder for folder, entries in state["files"].items() if name not in entries]
     if not free:
@@ -35,11 +35,11 @@ def move_text(rng: np.random.Generator, state: Mapping[str, Any]) -> Request | N
 
 
 def copy_text(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
-    path = pick(rng, list(_texts(state)))
+    path = pick(rng, list(_file_texts(state)))
     goal = f"{pick(rng, list(state['files']))}/copy.txt"
     steps = (
         (("read_file", {"path": path}),),
-        (("write_file", {"path": goal, "content": _texts(state)[path]}),),
+        (("write_file", {"path": goal, "content": _file_texts(state)[path]}),),
     )
     return Request(f"Copy the file {path} to {goal}; leave the original as it is.", steps)
 
@@ -53,7 +53,7 @@ def find_and_delete(rng: np.random.Generator, state: Mapping[str, Any]) -> Reque
     return Request(f"Find the file whose text is '{text}' and delete it.", steps)
 
 
-def _texts(state: Mapping[str, Any]) -> dict[str, str]:
+def _file_texts(state: Mapping[str, Any]) -> dict[str, str]:
     return {
         f"{folder}/{name}": text
         for folder, entries in state["files"].items()
@@ -63,12 +63,12 @@ def _texts(state: Mapping[str, Any]) -> dict[str, str]:
 
 def _unique_texts(state: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (path, text) of the files whose text no other file has."""
-    items = list(_texts(state).items())
+    items = list(_file_texts(state).items())
     return [(p, t) for p, t in items if [text for _, text in items].count(t) == 1]
 
 
 def join_texts(rng: np.random.Generator, state: Mapping[str, Any]) -> Request | None:
-    steps_and_text = _joined(rng, state)
+    steps_and_text = _join_two(rng, state)
     if steps_and_text is None:
         return None
     steps, text, _ = steps_and_text
@@ -76,7 +76,7 @@ def join_texts(rng: np.random.Generator, state: Mapping[str, Any]) -> Request | 
 
 
 def join_and_delete(rng: np.random.Generator, state: Mapping[str, Any]) -> Request | None:
-    steps_and_text = _joined(rng, state)
+    steps_and_text = _join_two(rng, state)
     if steps_and_text is None:
         return None
     steps, text, paths = steps_and_text
@@ -84,10 +84,10 @@ def join_and_delete(rng: np.random.Generator, state: Mapping[str, Any]) -> Reque
     return Request(f"{text}; then delete both files.", (*steps, deletes))
 
 
-def _joined(
+def _join_two(
     rng: np.random.Generator, state: Mapping[str, Any]
 ) -> tuple[tuple[tuple[Step, ...], ...], str, tuple[str, str]] | None:
-    texts = _texts(state)
+    texts = _file_texts(state)
     if len(texts) < 2:
         return None
     one, two = pick_two(rng, list(texts))
@@ -171,17 +171,17 @@ def _delete_folder(
 
 
 FILES = (
-    Entry(1, read_text),
-    Entry(1, write_text),
-    Entry(1, move_text),
-    Entry(2, copy_text),
-    Entry(2, find_and_delete),
-    Entry(3, find_and_file),
-    Entry(3, join_texts),
-    Entry(5, join_and_delete),
-    Entry(6, find_and_sort),
-    Entry(1, write_what, "ask"),
-    Entry(4, delete_folder_of_one, "recover"),
-    Entry(5, delete_folder_of_two, "recover"),
+    FamilyEntry(1, read_text),
+    FamilyEntry(1, write_text),
+    FamilyEntry(1, move_text),
+    FamilyEntry(2, copy_text),
+    FamilyEntry(2, find_and_delete),
+    FamilyEntry(3, find_and_file),
+    FamilyEntry(3, join_texts),
+    FamilyEntry(5, join_and_delete),
+    FamilyEntry(6, find_and_sort),
+    FamilyEntry(1, write_what, "ask"),
+    FamilyEntry(4, delete_folder_of_one, "recover"),
+    FamilyEntry(5, delete_folder_of_two, "recover"),
     *NO_TOOL,
 )

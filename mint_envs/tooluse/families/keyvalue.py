@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .common import NO_TOOL, Entry, Request, in_turn, pick
+from .common import NO_TOOL, FamilyEntry, Request, in_turn, pick
 
 
 def read_entry(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
@@ -106,7 +106,7 @@ def rotate_entries(rng: np.random.Generator, state: Mapping[str, Any]) -> Reques
     return Request(text, steps)
 
 
-def write_what(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
+def set_what(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
     key, value = pick(rng, list(state["entries"])), f"new-{rng.integers(1000, 10000)}"
     steps = in_turn(("set_value", {"key": key, "value": value}))
     return Request(f"Give the entry '{key}' another value.", steps, reply=f"Make it '{value}'.")
@@ -122,15 +122,15 @@ def read_misnamed(rng: np.random.Generator, state: Mapping[str, Any]) -> Request
 
 
 KEYVALUE = (
-    Entry(1, read_entry),
-    Entry(1, write_entry),
-    Entry(1, delete_entry),
-    Entry(2, copy_entry),
-    Entry(3, rename_entry),
-    Entry(4, swap_entries),
-    Entry(5, overwrite_entry),
-    Entry(6, rotate_entries),
-    Entry(1, write_what, "ask"),
-    Entry(3, read_misnamed, "recover"),
+    FamilyEntry(1, read_entry),
+    FamilyEntry(1, write_entry),
+    FamilyEntry(1, delete_entry),
+    FamilyEntry(2, copy_entry),
+    FamilyEntry(3, rename_entry),
+    FamilyEntry(4, swap_entries),
+    FamilyEntry(5, overwrite_entry),
+    FamilyEntry(6, rotate_entries),
+    FamilyEntry(1, set_what, "ask"),
+    FamilyEntry(3, read_misnamed, "recover"),
     *NO_TOOL,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .common import NO_TOOL, Entry, Request, in_turn, pick
+from .common import NO_TOOL, FamilyEntry, Request, in_turn, pick
 
 #: The digits of a power of ten have a sum that nobody needs a program for.
 _BASES = [base for base in range(3, 30) if base % 10]
@@ -46,4 +46,9 @@ def mend(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
     return Request(text, steps, str(sum(map(int, str(base**power)))))
 
 
-PYTHON = (Entry(1, digit_sum), Entry(1, collatz), Entry(2, mend, "recover"), *NO_TOOL)
+PYTHON = (
+    FamilyEntry(1, digit_sum),
+    FamilyEntry(1, collatz),
+    FamilyEntry(2, mend, "recover"),
+    *NO_TOOL,
+)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..toolkits.retail import Retail
-from .common import NO_TOOL, Entry, Request, Step, in_turn, pick
+from .common import NO_TOOL, FamilyEntry, Request, Step, in_turn, pick
 
 State = Mapping[str, Any]
 
@@ -25,7 +25,7 @@ def total(rng: np.random.Generator, state: State) -> Request:
     return Request(f"What is the total of order {id}?", steps, str(state["orders"][id]["total"]))
 
 
-def cancel(rng: np.random.Generator, state: State) -> Request | None:
+def cancel_order(rng: np.random.Generator, state: State) -> Request | None:
     id, order = _an_order(rng, state, "pending")
     if order is None:
         return None
@@ -39,7 +39,7 @@ def refund(rng: np.random.Generator, state: State) -> Request | None:
         return None
     steps = in_turn(("refund_order", {"order_id": id, "email": order["email"]}))
     text = f"I am {order['email']}. Refund my order {id}: how much do I get back?"
-    return Request(text, steps, _said(state, steps[-1][0]))
+    return Request(text, steps, _last_result(state, steps[-1][0]))
 
 
 def buy(rng: np.random.Generator, state: State) -> Request | None:
@@ -47,7 +47,7 @@ def buy(rng: np.random.Generator, state: State) -> Request | None:
     product, name = _in_stock(rng, state, count)
     if product is None:
         return None
-    steps = in_turn(("find_products", {"text": name}), _place(email, product, count))
+    steps = in_turn(("find_products", {"text": name}), _place_order(email, product, count))
     return Request(f"I am {email}. I want {count} of the {name}: order them.", steps)
 
 
@@ -77,7 +77,7 @@ def refund_by_name(rng: np.random.Generator, state: State) -> Request | None:
         ("refund_order", {"order_id": id, "email": order["email"]}),
     )
     text = f"{name} brings back the {product}. Refund that order: how much is paid back?"
-    return Request(text, steps, _said(state, steps[-1][0]))
+    return Request(text, steps, _last_result(state, steps[-1][0]))
 
 
 def exchange(rng: np.random.Generator, state: State) -> Request | None:
@@ -94,7 +94,7 @@ def exchange_and_send(rng: np.random.Generator, state: State) -> Request | None:
         return None
     steps, text, email = steps_and_text
     address = f"{rng.integers(100, 1000)} New Street"
-    new = {"order_id": _said(state, *steps), "email": email, "address": address}
+    new = {"order_id": _last_result(state, *steps), "email": email, "address": address}
     wanted = f"{text} Send the new order to {address}."
     return Request(wanted, in_turn(*steps, ("change_address", new)))
 
@@ -140,9 +140,9 @@ def second_choice(rng: np.random.Generator, state: State) -> Request | None:
     first, first_name = pick(rng, short)
     steps = in_turn(
         ("find_products", {"text": first_name}),
-        _place(email, first, count),
+        _place_order(email, first, count),
         ("find_products", {"text": name}),
-        _place(email, product, count),
+        _place_order(email, product, count),
     )
     text = (
         f"I am {email}. Order {count} of the {first_name} for me; if there are not enough, order "
@@ -175,7 +175,7 @@ def _exchanged(rng: np.random.Generator, state: State) -> tuple[list[Step], str,
         *_looking_up(name, order),
         ("cancel_order", {"order_id": id, "email": email}),
         ("find_products", {"text": product_name}),
-        _place(email, str(product), count),
+        _place_order(email, str(product), count),
     ]
     text = (
         f"{name} is on the phone: cancel the order that is still pending, and order {count} of the "
@@ -184,7 +184,7 @@ def _exchanged(rng: np.random.Generator, state: State) -> tuple[list[Step], str,
     return steps, text, email
 
 
-def _place(email: str, product: str, count: int) -> Step:
+def _place_order(email: str, product: str, count: int) -> Step:
     return "place_order", {"email": email, "product_id": product, "quantity": count}
 
 
@@ -223,7 +223,7 @@ def _in_stock(rng: np.random.Generator, state: State, count: int) -> tuple[str |
     return pick(rng, found) if found else (None, "")
 
 
-def _said(state: State, *steps: Step) -> str:
+def _last_result(state: State, *steps: Step) -> str:
     """Return the result of the last of these calls."""
     kit = Retail()
     kit.restore(state)
@@ -231,18 +231,18 @@ def _said(state: State, *steps: Step) -> str:
 
 
 RETAIL = (
-    Entry(1, price),
-    Entry(1, total),
-    Entry(1, cancel),
-    Entry(1, refund),
-    Entry(2, buy),
-    Entry(3, change_by_name),
-    Entry(4, refund_by_name),
-    Entry(5, exchange),
-    Entry(6, exchange_and_send),
-    Entry(1, send_where, "ask"),
-    Entry(2, cancel_if_possible, "recover"),
-    Entry(3, as_many_as_there_are, "recover"),
-    Entry(4, second_choice, "recover"),
+    FamilyEntry(1, price),
+    FamilyEntry(1, total),
+    FamilyEntry(1, cancel_order),
+    FamilyEntry(1, refund),
+    FamilyEntry(2, buy),
+    FamilyEntry(3, change_by_name),
+    FamilyEntry(4, refund_by_name),
+    FamilyEntry(5, exchange),
+    FamilyEntry(6, exchange_and_send),
+    FamilyEntry(1, send_where, "ask"),
+    FamilyEntry(2, cancel_if_possible, "recover"),
+    FamilyEntry(3, as_many_as_there_are, "recover"),
+    FamilyEntry(4, second_choice, "recover"),
     *NO_TOOL,
 )

@@ -20,7 +20,7 @@ from . import json_calls as formats_json
 from . import python_calls as formats_python
 from . import text_calls as formats_text
 from .scan import Attempt
-from .strict import Fault, too_large
+from .strict import CallFault, too_large
 
 #: The format by name, and what finds the attempts in a text.
 FORMATS: dict[str, Callable[[str], formats_json.Found]] = {
@@ -115,7 +115,7 @@ def parse_calls(
     more = sum(1 for _ in items)
     if more:
         return [_too_many(found[0].start, len(text), MAX_CALLS + more)]
-    return [_checked(item, said, table) for item in found]
+    return [_checked_attempt(item, said, table) for item in found]
 
 
 def format_of(template: str) -> str:
@@ -128,9 +128,9 @@ def _too_many(start: int, end: int, count: int) -> Call:
     return Call("error", "", None, "too_many_calls", (start, end), message)
 
 
-def _checked(item: Attempt, text: str, table: ToolTable | None) -> Call:
+def _checked_attempt(item: Attempt, text: str, table: ToolTable | None) -> Call:
     arguments, span = item.arguments, (item.start, min(item.end, len(text)))
-    fault = item.fault or _size(item, text)
+    fault = item.fault or _size_fault(item, text)
     if fault is None and table is not None:
         if item.untyped:
             arguments = table.coerce(item.name, arguments)
@@ -140,9 +140,9 @@ def _checked(item: Attempt, text: str, table: ToolTable | None) -> Call:
     return Call("ok", item.name, arguments, None, span)
 
 
-def _size(item: Attempt, text: str) -> Fault | None:
+def _size_fault(item: Attempt, text: str) -> CallFault | None:
     """What the JSON reader has not measured: names in headers, and arguments in plain text."""
     raw = text[item.start : item.end] if item.untyped else item.name
     if any("\ud800" <= c <= "\udfff" for c in raw):
-        return Fault("invalid_text", "the call holds half of a surrogate pair")
+        return CallFault("invalid_text", "the call holds half of a surrogate pair")
     return too_large(raw)

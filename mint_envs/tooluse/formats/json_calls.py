@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from .scan import (
     Attempt,
     Reader,
-    bare,
+    bare_calls,
     closed,
     failed,
     from_json,
     json_arguments,
     walk,
 )
-from .strict import read_json, read_whole, skip_space
+from .strict import read_value, read_whole, skip_space
 
 Found = Iterator[Attempt]
 
@@ -34,7 +34,7 @@ def _hermes_block(text: str, start: int, at: int) -> Attempt | None:
     at = skip_space(text, at)
     if not text.startswith("{", at):
         return _no_object(text, start, at)
-    attempt = from_json(start, read_json(text, at))
+    attempt = from_json(start, read_value(text, at))
     return closed(text, attempt, ("</tool_call>", "<tool_call>", *_CHATML_ENDS))
 
 
@@ -64,7 +64,7 @@ _CALL_KEYS = frozenset({"name", "function", "parameters", "arguments"})
 
 def llama3_json(text: str) -> Found:
     """``{"name": ..., "parameters": {...}}`` as the message, or after ``<|python_tag|>``."""
-    return bare(text, _llama_message)
+    return bare_calls(text, _llama_message)
 
 
 def _llama_message(text: str, at: int) -> tuple[list[Attempt], int]:
@@ -72,7 +72,7 @@ def _llama_message(text: str, at: int) -> tuple[list[Attempt], int]:
     start = at
     found: list[Attempt] = []
     while text.startswith("{", at) or (tagged and not found):
-        attempt = from_json(start, read_json(text, at))
+        attempt = from_json(start, read_value(text, at))
         if not (tagged or found or _like_a_call(text, at, attempt)):
             break
         attempt = _no_extra_bracket(text, attempt)
@@ -98,7 +98,7 @@ def _like_a_call(text: str, at: int, attempt: Attempt) -> bool:
         return True
     if attempt.fault.kind != "missing_name":
         return text.startswith(('"', "'"), skip_space(text, at + 1))
-    value = read_json(text, at).value
+    value = read_value(text, at).value
     return bool(_CALL_KEYS & set(value))
 
 
@@ -130,12 +130,12 @@ def _mistral_call(text: str, start: int, at: int) -> Attempt | None:
         return _no_extra_bracket(text, attempt)
     at = skip_space(text, at)
     if text.startswith("[", at):
-        array = read_json(text, at)
+        array = read_value(text, at)
         if array.fault:
             return Attempt(start, array.end, fault=array.fault)
         return _no_extra_bracket(text, Attempt(start, array.end, "", at))
     if text.startswith("{", at):
-        return _no_extra_bracket(text, from_json(start, read_json(text, at)))
+        return _no_extra_bracket(text, from_json(start, read_value(text, at)))
     cut = _MISTRAL_CUT.match(text, at)
     if cut and cut.end() == len(text):
         return failed(start, len(text), "truncated", "the call is cut before its arguments")
@@ -148,7 +148,7 @@ def _elements(text: str, item: Attempt) -> list[Attempt]:
         return [item]
     found, at = [], skip_space(text, item.arguments + 1)
     while at < item.end and text[at] != "]":
-        element = from_json(at, read_json(text, at))
+        element = from_json(at, read_value(text, at))
         found.append(element)
         at = skip_space(text, element.end)
         at = skip_space(text, at + 1) if text[at] == "," else at

@@ -11,7 +11,7 @@ import math
 import re
 from typing import Any
 
-from .strict import MAX_DEPTH, MAX_DIGITS, Fault
+from .strict import MAX_DEPTH, MAX_DIGITS, CallFault
 
 _SPACE = re.compile(r"(?:[ \t\r\n\f]|#[^\n]*+)*+")
 _NAME = re.compile(r"[^\W\d]\w*+(?:\.[^\W\d]\w*+)*+")
@@ -43,7 +43,7 @@ class LiteralFault(Exception):
 
     def __init__(self, kind: str, message: str, at: int) -> None:
         super().__init__(message)
-        self.fault, self.at = Fault(kind, message), at
+        self.fault, self.at = CallFault(kind, message), at
 
 
 class LiteralReader:

@@ -6,7 +6,7 @@ import re
 
 from .json_calls import Found
 from .literals import LiteralFault, LiteralReader
-from .scan import Attempt, bare, walk
+from .scan import Attempt, bare_calls, walk
 from .strict import too_large
 
 # What opens a list of calls, or a call. A tag of Llama 4 may stand before it.
@@ -17,7 +17,7 @@ _START, _ENDS = "<|python_start|>", ("<|python_end|>", "<|eot|>", "<|eot_id|>", 
 
 def llama_pythonic(text: str) -> Found:
     """``[f(a=1), g()]`` as the message; a single call may stand without its brackets."""
-    return bare(text, _pythonic_message)
+    return bare_calls(text, _pythonic_message)
 
 
 def _pythonic_message(text: str, at: int) -> tuple[list[Attempt], int]:
@@ -38,33 +38,33 @@ def _call_list(text: str, reader: LiteralReader, at: int) -> tuple[list[Attempt]
     at = reader.space(at + 1)
     try:
         while not text.startswith("]", at):
-            attempt = _call(text, reader, at)
+            attempt = _literal_call(text, reader, at)
             found.append(attempt)
             at = reader.comma(attempt.end, "]")
     except LiteralFault as stopped:
-        return [_fault(text, start, stopped)], stopped.at
+        return [_bad_attempt(text, start, stopped)], stopped.at
     return found, at + 1
 
 
 def _single_call(text: str, reader: LiteralReader, at: int) -> tuple[list[Attempt], int]:
     """Read ``f(a=1)``, where nothing else may stand in the message: ``f(x) is even`` is prose."""
     try:
-        attempt = _call(text, reader, at)
+        attempt = _literal_call(text, reader, at)
     except LiteralFault as stopped:
-        return [_fault(text, at, stopped)], stopped.at
+        return [_bad_attempt(text, at, stopped)], stopped.at
     rest = reader.space(attempt.end)
     alone = rest >= len(text) or text.startswith(_ENDS, rest)
     return ([attempt] if alone else []), attempt.end
 
 
-def _call(text: str, reader: LiteralReader, at: int) -> Attempt:
+def _literal_call(text: str, reader: LiteralReader, at: int) -> Attempt:
     name, arguments, end = reader.call(at)
     if fault := too_large(text[at:end]):
         return Attempt(at, end, name, None, fault)
     return Attempt(at, end, name, arguments)
 
 
-def _fault(text: str, start: int, stopped: LiteralFault) -> Attempt:
+def _bad_attempt(text: str, start: int, stopped: LiteralFault) -> Attempt:
     """Return the bad attempt; one that runs into the end of the turn was cut there."""
     fault = stopped.fault
     if fault.kind == "invalid_python" and text.startswith(_ENDS, stopped.at):
@@ -81,13 +81,13 @@ _GEMMA_ENDS = ("<end_of_turn>", "<start_of_turn>", "```tool_output")
 def gemma_tool_code(text: str) -> Found:
     """Python calls, one a line or in a list, in a fence named ``tool_code``."""
     found: list[Attempt] = []
-    for item in walk(text, {_FENCE: _fence}, _GEMMA_ENDS):
+    for item in walk(text, {_FENCE: _whole_fence}, _GEMMA_ENDS):
         inner = item.arguments if isinstance(item, Attempt) else None
         found.extend(inner if isinstance(inner, list) else [item])
     return iter(found)
 
 
-def _fence(text: str, start: int, at: int) -> Attempt:
+def _whole_fence(text: str, start: int, at: int) -> Attempt:
     """Return an attempt that holds those of the fence, since one fence may hold several calls."""
     reader = LiteralReader(text, len(text))
     found: list[Attempt] = []
@@ -98,7 +98,7 @@ def _fence(text: str, start: int, at: int) -> Attempt:
                 calls, at = _call_list(text, reader, at)
                 found += calls
             else:
-                found.append(_call(text, reader, at))
+                found.append(_literal_call(text, reader, at))
                 at = found[-1].end
             if found[-1].fault:
                 return Attempt(start, at, "", found)
@@ -106,5 +106,5 @@ def _fence(text: str, start: int, at: int) -> Attempt:
     except LiteralFault as stopped:
         if at >= len(text) and found:  # a sampler that stops on the fence may leave it out
             return Attempt(start, at, "", found)
-        return Attempt(start, stopped.at, "", [*found, _fault(text, at, stopped)])
+        return Attempt(start, stopped.at, "", [*found, _bad_attempt(text, at, stopped)])
     return Attempt(start, at + len("```"), "", found)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .strict import Fault, Value, read_json, read_whole, skip_space
+from .strict import CallFault, Value, read_value, read_whole, skip_space
 
 
 class Attempt(NamedTuple):
@@ -21,7 +21,7 @@ class Attempt(NamedTuple):
     end: int
     name: str = ""
     arguments: Any = None
-    fault: Fault | None = None
+    fault: CallFault | None = None
     untyped: bool = False  # arguments are text that the schema must give a type
 
 
@@ -47,7 +47,9 @@ def _finder(marks: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, marks)))
 
 
-def bare(text: str, read: Callable[[str, int], tuple[list[Attempt], int]]) -> Iterator[Attempt]:
+def bare_calls(
+    text: str, read: Callable[[str, int], tuple[list[Attempt], int]]
+) -> Iterator[Attempt]:
     """Yield the attempts of a format without markers: a call stands at the beginning."""
     yield from read(text, skip_space(text, 0))[0]
 
@@ -58,7 +60,7 @@ def starts(text: str, at: int, marks: tuple[str, ...]) -> bool:
 
 
 def failed(start: int, end: int, kind: str, message: str, name: str = "") -> Attempt:
-    return Attempt(start, end, name, None, Fault(kind, message))
+    return Attempt(start, end, name, None, CallFault(kind, message))
 
 
 # -- calls as JSON objects ------------------------------------------------------------------
@@ -77,10 +79,10 @@ def from_json(start: int, found: Value) -> Attempt:
     if not isinstance(name, str) or not name:
         return failed(start, found.end, "missing_name", "a call has a name, a string")
     arguments = value["arguments"] if "arguments" in value else value.get("parameters")
-    return named(start, found.end, name, arguments)
+    return named_call(start, found.end, name, arguments)
 
 
-def named(start: int, end: int, name: str, arguments: Any) -> Attempt:
+def named_call(start: int, end: int, name: str, arguments: Any) -> Attempt:
     """Return the attempt with these arguments, which may be a JSON text of an object."""
     if isinstance(arguments, str) and arguments.strip():
         found = read_whole(arguments)
@@ -96,11 +98,11 @@ def named(start: int, end: int, name: str, arguments: Any) -> Attempt:
 
 def json_arguments(text: str, start: int, at: int, name: str, close: tuple[str, ...]) -> Attempt:
     """Return the attempt whose arguments are the JSON object at ``at``, up to one of ``close``."""
-    found = read_json(text, skip_space(text, at))
+    found = read_value(text, skip_space(text, at))
     attempt = (
         Attempt(start, found.end, name, None, found.fault)
         if found.fault
-        else named(start, found.end, name, found.value)
+        else named_call(start, found.end, name, found.value)
     )
     return closed(text, attempt, close)
 

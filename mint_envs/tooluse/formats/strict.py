@@ -24,7 +24,7 @@ _CUT = re.compile(r"-|\.|[eE][+-]?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|\\(?:u[0-
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
-class Fault(NamedTuple):
+class CallFault(NamedTuple):
     """Why something is no call: a ``kind`` to count by, and a sentence for the model."""
 
     kind: str
@@ -36,7 +36,7 @@ class Value(NamedTuple):
 
     value: Any
     end: int
-    fault: Fault | None = None
+    fault: CallFault | None = None
 
 
 def skip_space(text: str, at: int) -> int:
@@ -45,20 +45,22 @@ def skip_space(text: str, at: int) -> int:
     return at if match is None else match.end()
 
 
-def read_json(text: str, at: int = 0) -> Value:
+def read_value(text: str, at: int = 0) -> Value:
     """Read the JSON value that begins exactly at ``at``; what follows it is not looked at."""
-    faults: list[Fault] = []
+    faults: list[CallFault] = []
     try:
         value, end = _decoded(_decoder(faults), faults, text, at)
     except json.JSONDecodeError as error:
-        return _broken(text, error.msg, at + error.pos)
+        return _json_fault(text, error.msg, at + error.pos)
     except RecursionError:
         return Value(None, len(text), _TOO_DEEP)
     fault = _limits(value, text[at:end]) or (faults[0] if faults else None)
     return Value(None if fault else value, end, fault)
 
 
-def _decoded(decoder: json.JSONDecoder, faults: list[Fault], text: str, at: int) -> tuple[Any, int]:
+def _decoded(
+    decoder: json.JSONDecoder, faults: list[CallFault], text: str, at: int
+) -> tuple[Any, int]:
     """Decode from a window that grows until the value, or what is wrong with it, lies inside.
 
     Python's error counts the lines of all that it is given, up to the place: given the whole text
@@ -87,34 +89,34 @@ def _at_the_edge(piece: str, message: str, place: int) -> bool:
 
 def read_whole(text: str) -> Value:
     """Read a text that is one JSON value and nothing else."""
-    found = read_json(text, skip_space(text, 0))
+    found = read_value(text, skip_space(text, 0))
     rest = skip_space(text, found.end)
     if found.fault is None and rest < len(text):
-        return Value(None, rest, Fault("invalid_json", "something follows the JSON value"))
+        return Value(None, rest, CallFault("invalid_json", "something follows the JSON value"))
     return found
 
 
-def _decoder(faults: list[Fault]) -> json.JSONDecoder:
+def _decoder(faults: list[CallFault]) -> json.JSONDecoder:
     """Return a reader that notes what it must not accept, and reads on to the value's end."""
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(items)
         if len(found) < len(items):
-            faults.append(Fault("duplicate_key", "a key stands twice in one object"))
+            faults.append(CallFault("duplicate_key", "a key stands twice in one object"))
         return found
 
     def constant(name: str) -> None:
-        faults.append(Fault("invalid_json", f"{name} is not JSON"))
+        faults.append(CallFault("invalid_json", f"{name} is not JSON"))
 
     def real(digits: str) -> float:
         number = float(digits)
         if not math.isfinite(number):
-            faults.append(Fault("invalid_json", "a number is too large"))
+            faults.append(CallFault("invalid_json", "a number is too large"))
         return number
 
     def whole(digits: str) -> int:
         if len(digits) > MAX_DIGITS:
-            faults.append(Fault("invalid_json", f"a number has more than {MAX_DIGITS} digits"))
+            faults.append(CallFault("invalid_json", f"a number has more than {MAX_DIGITS} digits"))
             return 0
         return int(digits)
 
@@ -123,23 +125,23 @@ def _decoder(faults: list[Fault]) -> json.JSONDecoder:
     )
 
 
-_TOO_DEEP = Fault("too_deep", f"more than {MAX_DEPTH} levels of nesting")
+_TOO_DEEP = CallFault("too_deep", f"more than {MAX_DEPTH} levels of nesting")
 
 
-def too_large(raw: str) -> Fault | None:
+def too_large(raw: str) -> CallFault | None:
     """Return the fault of a call longer than ``MAX_BYTES`` in UTF-8."""
     if len(raw) * 4 <= MAX_BYTES or len(raw.encode("utf-8", "surrogatepass")) <= MAX_BYTES:
         return None
-    return Fault("too_large", f"a call is longer than {MAX_BYTES} bytes")
+    return CallFault("too_large", f"a call is longer than {MAX_BYTES} bytes")
 
 
-def _limits(value: Any, raw: str) -> Fault | None:
+def _limits(value: Any, raw: str) -> CallFault | None:
     if fault := too_large(raw):
         return fault
     if deeper_than(value, MAX_DEPTH):
         return _TOO_DEEP
     if not _encodable(value, raw):
-        return Fault("invalid_json", "a string holds half of a surrogate pair")
+        return CallFault("invalid_json", "a string holds half of a surrogate pair")
     return None
 
 
@@ -169,10 +171,10 @@ def _encodable(value: Any, raw: str) -> bool:
     return True
 
 
-def _broken(text: str, message: str, place: int) -> Value:
+def _json_fault(text: str, message: str, place: int) -> Value:
     rest = text[place : place + 8].rstrip()
     if message.startswith("Unterminated string"):
-        return Value(None, len(text), Fault("truncated", "the JSON is cut inside a string"))
+        return Value(None, len(text), CallFault("truncated", "the JSON is cut inside a string"))
     if place + 8 >= len(text) and (not rest or _CUT.fullmatch(rest)):
-        return Value(None, len(text), Fault("truncated", "the JSON is cut before its end"))
-    return Value(None, place, Fault("invalid_json", f"not valid JSON: {message}"))
+        return Value(None, len(text), CallFault("truncated", "the JSON is cut before its end"))
+    return Value(None, place, CallFault("invalid_json", f"not valid JSON: {message}"))

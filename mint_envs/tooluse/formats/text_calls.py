@@ -37,7 +37,7 @@ def _may_be_cut(rest: str) -> bool:
     return rest.startswith("<") and ">" not in rest and "\n" not in rest
 
 
-def _note(arguments: dict[str, str], key: str, value: str, at: int) -> None:
+def _keep_argument(arguments: dict[str, str], key: str, value: str, at: int) -> None:
     if key in arguments:
         raise _Stopped("duplicate_key", "a parameter stands twice", at)
     arguments[key] = value
@@ -88,7 +88,7 @@ class _Coder:
         at = skip_space(text, head.end())
         while opened := _PARAMETER.match(text, at):
             value, at = self._value(text, opened.end())
-            _note(arguments, opened[1], value, at)
+            _keep_argument(arguments, opened[1], value, at)
             at = skip_space(text, at)
         if not text.startswith(_UNFUNCTION, at):
             raise _wrong(text, at, "</function>")
@@ -154,7 +154,7 @@ def _glm_call(text: str, start: int, at: int, last_close: int) -> Attempt | None
         at = skip_space(text, close + len(_UNVALUE))
         if "<arg_value>" in value:
             raise _Stopped("invalid_markup", "a value opens inside another", at)
-        _note(arguments, opened[1], value, at)
+        _keep_argument(arguments, opened[1], value, at)
     if not text.startswith(_UNCALL, at):
         raise _wrong(text, at, "a pair of <arg_key> and <arg_value>, or </tool_call>,")
     return Attempt(start, at + len(_UNCALL), name[1], arguments, untyped=True)

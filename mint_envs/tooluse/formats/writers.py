@@ -26,21 +26,21 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _named(call: Step, key: str = "arguments") -> str:
+def _json_call(call: Step, key: str = "arguments") -> str:
     return as_json({"name": call[0], key: dict(call[1])})
 
 
 def _hermes(calls: Sequence[Step]) -> str:
-    return "\n".join(f"<tool_call>\n{_named(call)}\n</tool_call>" for call in calls)
+    return "\n".join(f"<tool_call>\n{_json_call(call)}\n</tool_call>" for call in calls)
 
 
-def _plain(value: Any) -> str:
+def _bare_value(value: Any) -> str:
     return value if isinstance(value, str) else as_json(value)
 
 
 def _qwen3_coder(calls: Sequence[Step]) -> str:
     def one(name: str, arguments: Mapping[str, Any]) -> str:
-        pairs = [f"<parameter={k}>\n{_plain(v)}\n</parameter>\n" for k, v in arguments.items()]
+        pairs = [f"<parameter={k}>\n{_bare_value(v)}\n</parameter>\n" for k, v in arguments.items()]
         return f"<tool_call>\n<function={name}>\n{''.join(pairs)}</function>\n</tool_call>"
 
     return "\n".join(one(*call) for call in calls)
@@ -49,7 +49,7 @@ def _qwen3_coder(calls: Sequence[Step]) -> str:
 def _glm45(calls: Sequence[Step]) -> str:
     def one(name: str, arguments: Mapping[str, Any]) -> str:
         pairs = [
-            f"<arg_key>{k}</arg_key>\n<arg_value>{_plain(v)}</arg_value>\n"
+            f"<arg_key>{k}</arg_key>\n<arg_value>{_bare_value(v)}</arg_value>\n"
             for k, v in arguments.items()
         ]
         return f"<tool_call>{name}\n{''.join(pairs)}</tool_call>"
@@ -58,7 +58,7 @@ def _glm45(calls: Sequence[Step]) -> str:
 
 
 def _llama3_json(calls: Sequence[Step]) -> str:
-    return "; ".join(_named(call, "parameters") for call in calls)
+    return "; ".join(_json_call(call, "parameters") for call in calls)
 
 
 def _python(value: Any) -> str:
@@ -70,34 +70,34 @@ def _python(value: Any) -> str:
     return as_json(value) if isinstance(value, str) else repr(value)
 
 
-def _expression(call: Step) -> str:
+def _call_expression(call: Step) -> str:
     name, arguments = call
     return f"{name}({', '.join(f'{key}={_python(value)}' for key, value in arguments.items())})"
 
 
 def _llama_pythonic(calls: Sequence[Step]) -> str:
-    return f"[{', '.join(map(_expression, calls))}]"
+    return f"[{', '.join(map(_call_expression, calls))}]"
 
 
 def _gemma_tool_code(calls: Sequence[Step]) -> str:
-    return "```tool_code\n" + "\n".join(map(_expression, calls)) + "\n```"
+    return "```tool_code\n" + "\n".join(map(_call_expression, calls)) + "\n```"
 
 
 def _mistral(calls: Sequence[Step]) -> str:
-    return f"[TOOL_CALLS] [{', '.join(map(_named, calls))}]"
+    return f"[TOOL_CALLS] [{', '.join(map(_json_call, calls))}]"
 
 
-def _between(marks: tuple[str, str], texts: Sequence[str]) -> str:
+def _enclosed(marks: tuple[str, str], texts: Sequence[str]) -> str:
     return f"{marks[0]}{''.join(texts)}{marks[1]}"
 
 
 def _deepseek(body: str) -> Callable[[Sequence[Step]], str]:
     def write(calls: Sequence[Step]) -> str:
         texts = [
-            _between(_DEEPSEEK_CALL, [body.format(name=name, json=as_json(dict(arguments)))])
+            _enclosed(_DEEPSEEK_CALL, [body.format(name=name, json=as_json(dict(arguments)))])
             for name, arguments in calls
         ]
-        return _between(_DEEPSEEK, texts)
+        return _enclosed(_DEEPSEEK, texts)
 
     return write
 
@@ -108,7 +108,7 @@ def _kimi_k2(calls: Sequence[Step]) -> str:
         f"{as_json(dict(arguments))}<|tool_call_end|>"
         for place, (name, arguments) in enumerate(calls)
     ]
-    return _between(("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"), texts)
+    return _enclosed(("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"), texts)
 
 
 def _harmony(calls: Sequence[Step]) -> str:

@@ -125,7 +125,7 @@ class _Reader:
         self._take()
         if depth >= _MAX_DEPTH:
             raise ToolError(f"more than {_MAX_DEPTH} powers inside each other")
-        return _power(base, self._signed(depth + 1))  # from right to left
+        return _bounded_power(base, self._signed(depth + 1))  # from right to left
 
     def _single(self, depth: int) -> Number:
         token = self._take()
@@ -136,7 +136,7 @@ class _Reader:
         if token in _FUNCTIONS:
             return self._function(token, depth)
         if token[0].isdigit() or token[0] == ".":
-            return _checked(float(token) if set(token) & set(".eE") else int(token))
+            return _real(float(token) if set(token) & set(".eE") else int(token))
         raise ToolError(f"unexpected {token!r}")
 
     def _function(self, name: str, depth: int) -> Number:
@@ -144,37 +144,37 @@ class _Reader:
         arguments = [self.level(0, depth + 1)]
         while self._take(",", ")") == ",":
             arguments.append(self.level(0, depth + 1))
-        return _checked(_FUNCTIONS[name](*arguments))
+        return _real(_FUNCTIONS[name](*arguments))
 
 
 def _apply(operator: str, left: Number, right: Number) -> Number:
     if operator == "+":
-        return _checked(left + right)
+        return _real(left + right)
     if operator == "-":
-        return _checked(left - right)
+        return _real(left - right)
     if operator == "*":
-        return _checked(left * right)
+        return _real(left * right)
     if operator == "/":
         return _quotient(left, right)
-    return _checked(left // right if operator == "//" else left % right)
+    return _real(left // right if operator == "//" else left % right)
 
 
 def _quotient(left: Number, right: Number) -> Number:
     """Return 6 / 3 as 2, not 2.0."""
     if isinstance(left, int) and isinstance(right, int) and right and left % right == 0:
         return left // right
-    return _checked(left / right)
+    return _real(left / right)
 
 
-def _power(base: Number, exponent: Number) -> Number:
+def _bounded_power(base: Number, exponent: Number) -> Number:
     if isinstance(base, int) and isinstance(exponent, int) and exponent > 1:
         if abs(base) > 1 and base.bit_length() * exponent > _MAX_BITS:
             raise ToolError("the value is too large")
         return int(base**exponent)
-    return _checked(base**exponent)
+    return _real(base**exponent)
 
 
-def _checked(value: Any) -> Number:
+def _real(value: Any) -> Number:
     """Refuse what is no real number, or has too many digits to be of use."""
     if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
         raise ToolError("the value is not a real number")

@@ -51,8 +51,8 @@ class Calendar(Toolkit):
                 if at + minutes > _CLOSES:  # a full day goes without its fourth
                     continue
                 title = f"{_TOPICS[topic]} with {_PEOPLE[person]}"
-                start = f"{monday + timedelta(days=day)} {_clock(at)}"
-                events[_new_id(salt, events, title)] = {
+                start = f"{monday + timedelta(days=day)} {_clock_time(at)}"
+                events[_new_event_id(salt, events, title)] = {
                     "title": title, "start": start, "minutes": minutes,
                 }  # fmt: skip
                 at += minutes
@@ -98,7 +98,7 @@ class Calendar(Toolkit):
         if len(self._events) >= _MAX_EVENTS:
             raise ToolError(f"the calendar is full: it holds {_MAX_EVENTS} events")
         begin = self._place(start, _length(minutes), "")
-        id = _new_id(self.state["salt"], self._events, title)
+        id = _new_event_id(self.state["salt"], self._events, title)
         self._events[id] = {"title": title, "start": begin, "minutes": minutes}
         return id
 
@@ -144,7 +144,7 @@ class Calendar(Toolkit):
         if not match or int(match[2]) > 23 or int(match[3]) > 59:
             raise ToolError(f"{start[:80]!r} is no time: write YYYY-MM-DD HH:MM")
         day, begin = _day(match[1]), 60 * int(match[2]) + int(match[3])
-        if f"{day} {_clock(begin)}" <= self.state["now"]:
+        if f"{day} {_clock_time(begin)}" <= self.state["now"]:
             raise ToolError(f"{start} is past: it is {self.current_time()}")
         if begin < _OPENS or begin + minutes > _CLOSES:
             raise ToolError("events lie between 09:00 and 17:00")
@@ -155,7 +155,7 @@ class Calendar(Toolkit):
                     f"this overlaps with {other['title']!r} ({other['start'][11:]}, "
                     f"{other['minutes']} minutes). {self._advice(day, minutes, moved)}"
                 )
-        return f"{day} {_clock(begin)}"
+        return f"{day} {_clock_time(begin)}"
 
     def _advice(self, day: str, minutes: int, moved: str) -> str:
         try:
@@ -173,7 +173,7 @@ class Calendar(Toolkit):
                 begin = _minute(event["start"]) + event["minutes"]
         if begin + minutes > _CLOSES:
             raise ToolError(f"{day} has no {minutes} minutes free; try another day")
-        return f"{day} {_clock(begin)}"
+        return f"{day} {_clock_time(begin)}"
 
 
 def _overlap(begin: int, minutes: int, event: Event) -> bool:
@@ -200,11 +200,11 @@ def _minute(start: str) -> int:
     return 60 * int(start[11:13]) + int(start[14:16])
 
 
-def _clock(minute: int) -> str:
+def _clock_time(minute: int) -> str:
     return f"{minute // 60:02}:{minute % 60:02}"
 
 
-def _new_id(salt: int, taken: dict[str, Event], title: str) -> str:
+def _new_event_id(salt: int, taken: dict[str, Event], title: str) -> str:
     number = zlib.crc32(f"{salt} {title}".encode(errors="replace"))
     while (id := f"ev-{1000 + number % 9000}") in taken:
         number += 1

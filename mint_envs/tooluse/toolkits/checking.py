@@ -53,7 +53,7 @@ def checker(schema: dict[str, Any]) -> Any:
     except (RecursionError, OverflowError) as error:  # a pattern that cannot be compiled
         raise SchemaFault("a part of it is too large") from error
     schema = _without_dialects(schema)
-    if missing := next((ref for ref in _references(schema) if not _holds(schema, ref)), None):
+    if missing := next((ref for ref in _references(schema) if not _resolves(schema, ref)), None):
         raise SchemaFault(f"it refers to {missing!r}, which it does not hold")
     empty: Any = Registry()
     return _bounded()(schema, registry=empty)
@@ -90,7 +90,7 @@ def _bounded() -> Any:
     from jsonschema.validators import extend
 
     keywords: dict[str, Keyword] = dict(Draft202012Validator.VALIDATORS)
-    keywords |= {"uniqueItems": _unique, **dict.fromkeys(_UNCHECKED, _nothing)}
+    keywords |= {"uniqueItems": _unique, **dict.fromkeys(_UNCHECKED, _accept)}
     keywords["additionalProperties"] = _additional(keywords["additionalProperties"])
     return extend(Draft202012Validator, {name: _counted(one) for name, one in keywords.items()})
 
@@ -105,7 +105,7 @@ def _counted(keyword: Keyword) -> Keyword:
     return check
 
 
-def _nothing(validator: Any, wanted: Any, value: Any, schema: Any) -> None:
+def _accept(validator: Any, wanted: Any, value: Any, schema: Any) -> None:
     return None
 
 
@@ -161,7 +161,7 @@ def _references(schema: Any) -> Iterator[str]:
     yield from found
 
 
-def _holds(schema: dict[str, Any], reference: str) -> bool:
+def _resolves(schema: dict[str, Any], reference: str) -> bool:
     from referencing import Registry
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import DRAFT202012

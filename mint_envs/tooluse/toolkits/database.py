@@ -129,7 +129,7 @@ class Database(Toolkit):
             cursor = connection.execute(sql)
             rows = cursor.fetchmany(_MAX_SHOWN + 1)
             columns = [column[0] for column in cursor.description]
-        shown = [[_shown(value) for value in row] for row in rows[:_MAX_SHOWN]]
+        shown = [[_storable_value(value) for value in row] for row in rows[:_MAX_SHOWN]]
         found = {"columns": columns, "rows": shown}
         return {**found, "more": "only the first 50 rows"} if len(rows) > _MAX_SHOWN else found
 
@@ -245,7 +245,7 @@ def _explained(message: str) -> str:
     return message
 
 
-def _shown(value: Any) -> Any:
+def _storable_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     return value if _storable(value) else str(value)

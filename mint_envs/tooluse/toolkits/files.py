@@ -45,7 +45,7 @@ class FileSystem(Toolkit):
         """Return the text of a file."""
         entry = self._entry(_split(path))
         if isinstance(entry, dict):
-            raise ToolError(f"{_shown(path)} is a directory")
+            raise ToolError(f"{_short_path(path)} is a directory")
         return str(entry)
 
     @tool
@@ -55,7 +55,7 @@ class FileSystem(Toolkit):
             raise ToolError(f"a file holds at most {_MAX_FILE} characters")
         parent, name = self._place(path)
         if isinstance(parent.get(name), dict):
-            raise ToolError(f"{_shown(path)} is a directory")
+            raise ToolError(f"{_short_path(path)} is a directory")
         self._make_room(parent, name)
         parent[name] = content
 
@@ -64,7 +64,7 @@ class FileSystem(Toolkit):
         """Make an empty directory; the one it stands in must exist."""
         parent, name = self._place(path)
         if name in parent:
-            raise ToolError(f"{_shown(path)} exists already")
+            raise ToolError(f"{_short_path(path)} exists already")
         if len(_split(path)) > _MAX_DEPTH:
             raise ToolError(f"at most {_MAX_DEPTH} directories inside each other")
         self._make_room(parent, name)
@@ -79,11 +79,11 @@ class FileSystem(Toolkit):
         """Move or rename a file or directory. Nothing is overwritten."""
         old, new = _split(source), _split(destination)
         if not old or new[: len(old)] == old:
-            raise ToolError(f"{_shown(source)} cannot be moved into itself")
+            raise ToolError(f"{_short_path(source)} cannot be moved into itself")
         entry = self._entry(old)
         parent, name = self._place(destination)
         if name in parent:
-            raise ToolError(f"{_shown(destination)} exists already")
+            raise ToolError(f"{_short_path(destination)} exists already")
         if len(new) + _height(entry) > _MAX_DEPTH + 1:
             raise ToolError(f"at most {_MAX_DEPTH} directories inside each other")
         parent[name] = entry
@@ -96,7 +96,7 @@ class FileSystem(Toolkit):
         if not parts:
             raise ToolError("the root cannot be deleted")
         if self._entry(parts) and isinstance(self._entry(parts), dict):
-            raise ToolError(f"{_shown(path)} is not empty: delete what is in it first")
+            raise ToolError(f"{_short_path(path)} is not empty: delete what is in it first")
         del self._directory(parts[:-1])[parts[-1]]
 
     @tool
@@ -120,14 +120,14 @@ class FileSystem(Toolkit):
         entry: Any = self._root
         for i, part in enumerate(parts):
             if not isinstance(entry, dict) or part not in entry:
-                raise ToolError(f"there is no {_shown('/'.join(parts[: i + 1]))}")
+                raise ToolError(f"there is no {_short_path('/'.join(parts[: i + 1]))}")
             entry = entry[part]
         return entry
 
     def _directory(self, parts: list[str]) -> Directory:
         entry = self._entry(parts)
         if not isinstance(entry, dict):
-            raise ToolError(f"{_shown('/'.join(parts))} is not a directory")
+            raise ToolError(f"{_short_path('/'.join(parts))} is not a directory")
         return entry
 
     def _place(self, path: str) -> tuple[Directory, str]:
@@ -173,5 +173,5 @@ def _height(entry: Any) -> int:
     return 1 + max(map(_height, entry.values()), default=0)
 
 
-def _shown(path: str) -> str:
+def _short_path(path: str) -> str:
     return repr(path if len(path) <= 80 else path[:77] + "...")

@@ -58,7 +58,7 @@ class McpTools(Toolkit):
         super().__init__()
         self._where, self._call_s = where, call_s
         self._names = {_own_name(tool["name"]): tool["name"] for tool in tools_of(where)}
-        self._server: _Server | None = None
+        self._server: _Connection | None = None
         self._broken = ""
 
     def initial(self, rng: np.random.Generator) -> dict[str, Any]:
@@ -74,14 +74,14 @@ class McpTools(Toolkit):
         return offered_by(self._where)
 
     def table(self) -> ToolTable:
-        return _table_of(self._where)
+        return _server_table(self._where)
 
     def do(self, name: str, arguments: dict[str, Any]) -> str:
         if self._broken:
             raise ToolUnavailable(self._broken)
         try:
             if self._server is None:
-                self._server = _Server(self._where)
+                self._server = _Connection(self._where)
                 weakref.finalize(self, self._server.close)  # an episode may be left half-way
             return self._server.call(self._names[name], arguments, self._call_s)
         except ToolUnavailable as error:
@@ -112,7 +112,7 @@ def tools_of(where: str) -> tuple[dict[str, Any], ...]:
         SettingError: as ``McpTools``.
     """
     try:
-        server = _Server(where)
+        server = _Connection(where)
     except ToolUnavailable as error:
         raise SettingError(f"mcp={where!r}: {error}") from error
     server.close()
@@ -122,7 +122,7 @@ def tools_of(where: str) -> tuple[dict[str, Any], ...]:
 
 
 @lru_cache(maxsize=16)
-def _table_of(where: str) -> ToolTable:
+def _server_table(where: str) -> ToolTable:
     return ToolTable(offered_by(where))
 
 
@@ -135,7 +135,7 @@ def _own_name(name: str) -> str:
     return f"mcp_{name}" if name in _taken() else name
 
 
-class _Server:
+class _Connection:
     """A connection, open in a thread of its own: the client is asynchronous, a step is not.
 
     A server that is a command is started, and ended with its group, by the client's package: it
@@ -166,8 +166,8 @@ class _Server:
         try:
             result = self._wait(work, seconds)
         except Exception as error:
-            raise _judged(error, seconds) from error
-        text = "\n".join(map(_as_text, result.content))
+            raise _as_tool_error(error, seconds) from error
+        text = "\n".join(map(_content_text, result.content))
         if result.is_error:
             raise ToolError(text.removeprefix("Error: "))
         return text
@@ -200,7 +200,7 @@ class _Server:
         async with contextlib.AsyncExitStack() as stack:
             async with asyncio.timeout(_START_S):
                 self._client = await stack.enter_async_context(connect())
-                self.tools = [tool async for tool in _listed(self._client)]
+                self.tools = [tool async for tool in _listed_tools(self._client)]
             self._ready.set_result(None)
             await self._stop.wait()
 
@@ -219,7 +219,7 @@ def _connection(where: str) -> Any:
         ) from error
     if where.startswith(("http://", "https://")):
         return lambda: Client(where)
-    words = _words(where)
+    words = _command_words(where)
 
     @contextlib.asynccontextmanager
     async def started() -> AsyncIterator[Any]:
@@ -236,7 +236,7 @@ def _connection(where: str) -> Any:
     return started
 
 
-def _words(command: str) -> list[str]:
+def _command_words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -246,7 +246,7 @@ def _words(command: str) -> list[str]:
     return words
 
 
-async def _listed(client: Any) -> AsyncIterator[dict[str, Any]]:
+async def _listed_tools(client: Any) -> AsyncIterator[dict[str, Any]]:
     cursor = None
     for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
@@ -259,29 +259,29 @@ async def _listed(client: Any) -> AsyncIterator[dict[str, Any]]:
             return
 
 
-def _as_text(content: Any) -> str:
+def _content_text(content: Any) -> str:
     """Return the text of one part of a result; of a picture or the like, only what it is."""
     text = getattr(content, "text", None)
     return text if isinstance(text, str) else f"({content.type})"
 
 
-def _judged(error: Exception, seconds: float) -> Exception:
+def _as_tool_error(error: Exception, seconds: float) -> Exception:
     """Return a refusal of the server as a ToolError, everything else as ToolUnavailable."""
     code = getattr(error, "code", None)
     if isinstance(code, int) and code not in _DOWN:
         return ToolError(str(getattr(error, "message", error)))
     if isinstance(error, TimeoutError) or code == _DOWN[1]:
         return ToolUnavailable(f"the MCP server has not answered within {seconds:g} s")
-    return ToolUnavailable(f"the MCP server is gone: {_told(error)}")
+    return ToolUnavailable(f"the MCP server is gone: {_error_with_notes(error)}")
 
 
 def _start_failure(error: BaseException) -> ToolUnavailable:
     if isinstance(error, TimeoutError):
         return ToolUnavailable(f"the server has not started within {_START_S:g} s")
-    return ToolUnavailable(f"no server answers there: {_told(error)}")
+    return ToolUnavailable(f"no server answers there: {_error_with_notes(error)}")
 
 
-def _told(error: BaseException) -> str:
+def _error_with_notes(error: BaseException) -> str:
     """Return the kind and text of an error, of a group that of its first; and the notes on it."""
     notes = list(getattr(error, "__notes__", []))
     while isinstance(error, BaseExceptionGroup):

@@ -13,7 +13,7 @@ _MAX_CODE = 20_000
 _LIMITS = {"cpu_s": 2.0, "memory": 1 << 29, "output": 1 << 16}
 
 
-class Outcome(Protocol):
+class ProgramOutcome(Protocol):
     """What a sandbox says of a program: the part of its ``Outcome`` that is used here."""
 
     @property
@@ -39,7 +39,7 @@ class Python(Toolkit):
     call_s = None  # the sandbox has limits of its own
     stateless = True
 
-    def __init__(self, runner: Callable[[str], Outcome] | None = None) -> None:
+    def __init__(self, runner: Callable[[str], ProgramOutcome] | None = None) -> None:
         super().__init__()
         self._runner = runner or _in_sandbox
 
@@ -63,7 +63,7 @@ class Python(Toolkit):
         return printed.rstrip("\n") or "(nothing was printed)"
 
 
-def _in_sandbox(code: str) -> Outcome:
+def _in_sandbox(code: str) -> ProgramOutcome:
     """Run a program in the shared sandbox: the one place where a family uses another's room."""
     from ...sandbox import Limits, SandboxUnavailable, shared
 

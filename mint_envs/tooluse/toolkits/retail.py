@@ -88,8 +88,8 @@ class Retail(Toolkit):
         customer, product = self._customer(email), self._product(product_id)
         if len(self._orders) >= _MAX_ORDERS:
             raise ToolError(f"the shop is full: it holds {_MAX_ORDERS} orders")
-        _take(product, quantity, 0)
-        id = _new_id(self.state, f"{email} {product_id}")
+        _take_stock(product, quantity, 0)
+        id = _new_order_id(self.state, f"{email} {product_id}")
         self._orders[id] = {
             "email": email, "product": product_id, "quantity": quantity,
             "total": quantity * product["price"], "status": "pending", "days": 0,
@@ -110,7 +110,7 @@ class Retail(Toolkit):
         5 pieces, and no more than are in stock."""
         order = self._pending(order_id, email, "changed")
         product = self._product(order["product"])
-        _take(product, quantity, order["quantity"])
+        _take_stock(product, quantity, order["quantity"])
         order["quantity"], order["total"] = quantity, quantity * product["price"]
 
     @tool
@@ -173,7 +173,7 @@ class Retail(Toolkit):
         return order
 
 
-def _take(product: Record, quantity: int, before: int) -> None:
+def _take_stock(product: Record, quantity: int, before: int) -> None:
     """Take pieces from the stock, in place of those taken ``before``."""
     if not 1 <= quantity <= _MAX_PIECES:
         raise ToolError(f"an order has 1 to {_MAX_PIECES} pieces")
@@ -182,7 +182,7 @@ def _take(product: Record, quantity: int, before: int) -> None:
     product["stock"] -= quantity - before
 
 
-def _new_id(state: dict[str, Any], text: str) -> str:
+def _new_order_id(state: dict[str, Any], text: str) -> str:
     number = zlib.crc32(f"{state['salt']} {text}".encode(errors="replace"))
     while (id := f"O-{1000 + number % 9000}") in state["orders"]:
         number += 1

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...errors import SettingError
-from ..formats.strict import MAX_DEPTH, Fault, deeper_than, read_whole
+from ..formats.strict import MAX_DEPTH, CallFault, deeper_than, read_whole
 from .checking import SchemaFault, Uncheckable, checker, errors, fits
 
 _PYTHON_WORDS = {"True": True, "False": False, "None": None}
@@ -56,7 +56,7 @@ class ToolTable:
         if tools is None or isinstance(tools, ToolTable):
             return tools
         try:
-            return _table(json.dumps(list(tools)))
+            return _parsed_table(json.dumps(list(tools)))
         except (TypeError, ValueError, RecursionError) as error:
             if isinstance(error, SettingError):
                 raise
@@ -72,19 +72,19 @@ class ToolTable:
         """Return the JSON Schema of the parameters of ``name``; empty for an unknown tool."""
         return self._schemas.get(name, {})
 
-    def check(self, name: str, arguments: dict[str, Any]) -> Fault | None:
+    def check(self, name: str, arguments: dict[str, Any]) -> CallFault | None:
         """Return why the call does not fit, or None. Nothing is coerced."""
         if name not in self._validators:
-            return Fault("unknown_tool", f"there is no tool {name[:80]!r}")
+            return CallFault("unknown_tool", f"there is no tool {name[:80]!r}")
         try:
             found = errors(self._validators[name], arguments)
         except Uncheckable as error:
-            return Fault("invalid_value", str(error))
+            return CallFault("invalid_value", str(error))
         if not found:
             return None
         order = list(_KINDS)
         worst = min(found, key=lambda e: order.index(e.validator) if e.validator in order else 9)
-        return Fault(_KINDS.get(worst.validator, "invalid_value"), _say(worst))
+        return CallFault(_KINDS.get(worst.validator, "invalid_value"), _schema_error_text(worst))
 
     def coerce(self, name: str, texts: dict[str, str]) -> dict[str, Any]:
         """Return arguments written as plain text, as what the schema of ``name`` asks for.
@@ -116,7 +116,7 @@ def plain_tools(tools: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...
 
 
 @lru_cache(maxsize=64)
-def _table(tools: str) -> ToolTable:
+def _parsed_table(tools: str) -> ToolTable:
     return ToolTable(json.loads(tools))
 
 
@@ -130,7 +130,7 @@ def _coerced(text: str, validator: Any) -> Any:
     return text if found.fault else found.value
 
 
-def _say(error: Any) -> str:
+def _schema_error_text(error: Any) -> str:
     where = ".".join(map(str, error.absolute_path))
     message = error.message if len(error.message) <= 200 else error.message[:197] + "..."
     return f"{where}: {message}" if where else str(message)

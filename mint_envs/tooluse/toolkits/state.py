@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...core import Reward
-from ..values import same
+from ..values import same_json
 
 #: The way to a leaf: the keys and positions that lead to it.
 Path = tuple[str | int, ...]
@@ -43,12 +43,12 @@ def leaves(state: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def diff(before: Any, after: Any) -> dict[Path, tuple[Any, Any]]:
     """Return ``{path: (old, new)}`` for every leaf that differs; ``ABSENT`` where there is none."""
-    return _changes(dict(leaves(before)), dict(leaves(after)))
+    return _changed_paths(dict(leaves(before)), dict(leaves(after)))
 
 
-def _changes(old: dict[Path, Any], new: dict[Path, Any]) -> dict[Path, tuple[Any, Any]]:
+def _changed_paths(old: dict[Path, Any], new: dict[Path, Any]) -> dict[Path, tuple[Any, Any]]:
     pairs = {path: (old.get(path, ABSENT), new.get(path, ABSENT)) for path in {**old, **new}}
-    return {path: pair for path, pair in pairs.items() if not same(*pair)}
+    return {path: pair for path, pair in pairs.items() if not same_json(*pair)}
 
 
 def grade_state(before: Any, wanted: Any, after: Any, *, partial_credit: bool = True) -> Reward:
@@ -67,9 +67,9 @@ def grade_state(before: Any, wanted: Any, after: Any, *, partial_credit: bool = 
         ``matched`` and ``collateral``: numbers of leaves.
     """
     first, target, last = (dict(leaves(state)) for state in (before, wanted, after))
-    goal, made = _changes(first, target), _changes(first, last)
-    matched = sum(path in made and same(goal[path][1], made[path][1]) for path in goal)
-    missed = _changes(target, last)
+    goal, made = _changed_paths(first, target), _changed_paths(first, last)
+    matched = sum(path in made and same_json(goal[path][1], made[path][1]) for path in goal)
+    missed = _changed_paths(target, last)
     collateral = sum(path not in goal for path in made)
     count = max(len(goal), 1)
     changed = matched / count if goal else 1.0

@@ -106,7 +106,7 @@ def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name == "self":
             continue
-        properties[parameter.name] = _parameter(name, parameter, hints)
+        properties[parameter.name] = _parameter_schema(name, parameter, hints)
         if parameter.default is parameter.empty:
             required.append(parameter.name)
     schema = {
@@ -119,7 +119,7 @@ def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
     return {"name": name, "description": description, "parameters": schema}
 
 
-def _parameter(
+def _parameter_schema(
     tool_name: str, parameter: inspect.Parameter, hints: Mapping[str, Any]
 ) -> dict[str, Any]:
     where = f"parameter {parameter.name!r} of tool {tool_name!r}"
@@ -218,7 +218,7 @@ class Toolkit(ABC):
 
     def table(self) -> ToolTable:
         """Return the tools with their schemas compiled."""
-        return _table_of(type(self))
+        return _own_table(type(self))
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Run one call. Whatever is wrong with it comes back as text; nothing raises."""
@@ -227,7 +227,7 @@ class Toolkit(ABC):
         if fault := table.check(name, given):
             return ToolResult(self._short(f"Error: {fault.message}"), False)
         try:
-            return ToolResult(self._short(_as_text(self._do_in_time(name, given))), True)
+            return ToolResult(self._short(_return_text(self._do_in_time(name, given))), True)
         except ToolUnavailable as error:
             return ToolResult(self._short(f"Error: {error}"), False, str(error))
         except ToolError as error:
@@ -282,7 +282,7 @@ def _schemas_of(kind: type[Toolkit]) -> tuple[dict[str, Any], ...]:
 
 
 @cache
-def _table_of(kind: type[Toolkit]) -> ToolTable:
+def _own_table(kind: type[Toolkit]) -> ToolTable:
     return ToolTable(kind.schemas())
 
 
@@ -296,7 +296,7 @@ def _whole_numbers(arguments: dict[str, Any], schema: Mapping[str, Any]) -> dict
     return arguments
 
 
-def _as_text(result: Any) -> str:
+def _return_text(result: Any) -> str:
     if isinstance(result, str):
         return result
     return "done" if result is None else json.dumps(result, ensure_ascii=False)
