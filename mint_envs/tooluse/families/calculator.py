@@ -51,7 +51,7 @@ def printed_signs(rng: np.random.Generator, state: Mapping[str, Any]) -> Request
     return Request(f"How much is {shown}?", steps, str(a * b - c))
 
 
-CALCULATOR = (
+ENTRIES = (
     Entry(1, product),
     Entry(2, remainder),
     Entry(3, change_due),

@@ -190,7 +190,7 @@ def _free_start(
     return start if kit.run("create_event", arguments).ok else None
 
 
-CALENDAR = (
+ENTRIES = (
     Entry(1, event_time),
     Entry(1, create),
     Entry(2, cancel),

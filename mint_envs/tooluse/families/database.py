@@ -213,7 +213,7 @@ def _department_of(state: State, employee: int) -> str:
     return str(state["tables"]["departments"][str(person["department_id"])]["name"])
 
 
-DATABASE = (
+ENTRIES = (
     Entry(1, hours_told),
     Entry(1, set_hours_told),
     Entry(3, earnings),

@@ -170,7 +170,7 @@ def _delete_folder(
     return Request(f"Delete the directory {folder} with everything in it.", steps)
 
 
-FILES = (
+ENTRIES = (
     Entry(1, read_text),
     Entry(1, write_text),
     Entry(1, move_text),

@@ -121,7 +121,7 @@ def read_misnamed(rng: np.random.Generator, state: Mapping[str, Any]) -> Request
     return Request(text, steps, state["entries"][key])
 
 
-KEYVALUE = (
+ENTRIES = (
     Entry(1, read_entry),
     Entry(1, write_entry),
     Entry(1, delete_entry),

@@ -46,4 +46,4 @@ def mend(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
     return Request(text, steps, str(sum(map(int, str(base**power)))))
 
 
-PYTHON = (Entry(1, digit_sum), Entry(1, collatz), Entry(2, mend, "recover"), *NO_TOOL)
+ENTRIES = (Entry(1, digit_sum), Entry(1, collatz), Entry(2, mend, "recover"), *NO_TOOL)

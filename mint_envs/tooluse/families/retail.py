@@ -230,7 +230,7 @@ def _said(state: State, *steps: Step) -> str:
     return [kit.run(*step).text for step in steps][-1]
 
 
-RETAIL = (
+ENTRIES = (
     Entry(1, price),
     Entry(1, total),
     Entry(1, cancel),
