@@ -38,7 +38,7 @@ def test_formula(loss_fn: str, gap: float, adv: float, loss: float, slope: float
     assert got_slope[0] == pytest.approx(slope, abs=1e-9)
 
 
-@pytest.mark.parametrize("loss_fn", LOSSES)
+@pytest.mark.parametrize("loss_fn", [name for name, loss in LOSSES.items() if not loss.whole])
 def test_slope_is_the_derivative(loss_fn: str) -> None:
     rng = np.random.default_rng(0)
     old, adv = rng.normal(-2, 1, 500), rng.normal(0, 1, 500)
