@@ -62,7 +62,7 @@ def _is_ours(path: Path) -> bool:
 
 @nox.session(tags=["live"])
 def soak(session: nox.Session) -> None:
-    """Many verdicts, episodes and clients in a row: nothing grows, no verdict changes: some minutes."""
+    """Many verdicts, episodes, clients in a row: nothing grows, no verdict changes. Six minutes."""
     with_everything(session)
     session.run("python", "tests/soak_code.py", "2000")
     session.run("python", "tests/soak_code.py", "2000", "--kill")
