@@ -1,14 +1,18 @@
-"""Checks that need an environment of their own: ``nox -s skyrl``, or ``nox -t interop`` for all of
-the other libraries that our adapters plug into.
+"""Checks that need minutes, or an environment of their own: ``nox -t live`` runs all of them.
+
+``nox -t interop`` runs those of the other libraries that our adapters plug into, ``nox -s NAME``
+one; ``nox --list`` names them. They are run before a release, and before a change of what they
+check is called done; ``make test`` runs none of them.
 
 Every session has its own environment, so that no library's pins reach ours. What all of them need
 (torch, transformers, this package) is installed in each, or borrowed: ``MINT_NOX_BASE=VENV`` names
-a virtual environment that has ``.[local,mint,math,test]``.
+a virtual environment that has ``.[local,mint,math,serve,test]``.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import nox
@@ -19,7 +23,7 @@ nox.options.default_venv_backend = "uv|virtualenv"
 LIVE = "tests/interop/live_{}.py"
 
 
-@nox.session
+@nox.session(tags=["live"])
 def skyrl(session: nox.Session) -> None:
     """Train through the real SDK on a real peer: SkyRL 0.3.0 on this machine's CPU: six minutes.
 
@@ -30,7 +34,7 @@ def skyrl(session: nox.Session) -> None:
     session.run("pytest", "tests/skyrl/peer.py", "-p", "no:cacheprovider", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=["live"])
 def base(session: nox.Session) -> None:
     """Install without any extra: at most 110 MB of files, and every command of the base runs."""
     session.install("-q", ".")
@@ -56,6 +60,52 @@ def _is_ours(path: Path) -> bool:
     return path.suffix != ".pyc" and not path.parts[0].startswith(installers)
 
 
+@nox.session(tags=["live"])
+def soak(session: nox.Session) -> None:
+    """Many verdicts, episodes, clients in a row: nothing grows, no verdict changes. Six minutes."""
+    with_everything(session)
+    session.run("python", "tests/soak_code.py", "2000")
+    session.run("python", "tests/soak_code.py", "2000", "--kill")
+    session.run("python", "tests/soak_tooluse.py", "500")
+    session.run("python", "tests/soak_serve.py")
+
+
+@nox.session(tags=["live"])
+def attacks(session: nox.Session) -> None:
+    """Programs that attack the sandbox, in the two tiers that need no daemon; on Linux."""
+    with_everything(session)
+    for tier in ("namespaces", "landlock"):
+        session.run("python", "-m", "tests.run_code_attacks", tier)
+
+
+@nox.session(tags=["live"])
+def humaneval_x(session: nox.Session) -> None:
+    """The references of HumanEval-X through the grader, in the languages whose tools are here.
+
+    ``MINT_HUMANEVAL_X=FOLDER`` names the folder with humaneval-x_{cpp,go,java,js,rust}.jsonl.gz.
+    """
+    folder = os.environ.get("MINT_HUMANEVAL_X")
+    if not folder:
+        session.skip("MINT_HUMANEVAL_X names no folder with the files of HumanEval-X")
+    tools = {"cpp": "g++", "go": "go", "java": "javac", "javascript": "node", "rust": "rustc"}
+    languages = [name for name, tool in tools.items() if shutil.which(tool)]
+    if not languages:
+        session.skip(f"none of {', '.join(tools.values())} is installed")
+    with_everything(session)
+    session.run("python", "-m", "tests.run_humaneval_x", str(folder), *languages)
+
+
+def with_everything(session: nox.Session) -> None:
+    """Install the package with what the tests need, or borrow it from ``MINT_NOX_BASE``."""
+    base = os.environ.get("MINT_NOX_BASE")
+    if not base:
+        session.install(".[local,mint,math,serve,test]")
+        return
+    (packages,) = Path(base).absolute().glob("lib/python*/site-packages")
+    (own,) = Path(session.virtualenv.location).absolute().glob("lib/python*/site-packages")
+    (own / "base.pth").write_text(f"{packages}\n")  # after our own, so that ours come first
+
+
 def live(session: nox.Session, name: str, *requirements: str, alone: tuple[str, ...] = ()) -> None:
     """Install a library and run its live test.
 
@@ -65,13 +115,7 @@ def live(session: nox.Session, name: str, *requirements: str, alone: tuple[str, 
         requirements: what to install.
         alone: what to install without its requirements: it needs little of them here.
     """
-    base = os.environ.get("MINT_NOX_BASE")
-    if base:
-        (packages,) = Path(base).absolute().glob("lib/python*/site-packages")
-        (own,) = Path(session.virtualenv.location).glob("lib/python*/site-packages")
-        (own / "base.pth").write_text(f"{packages}\n")  # after our own, so that ours come first
-    else:
-        session.install(".[local,mint,math,test]")
+    with_everything(session)
     if requirements:
         session.install(*requirements)
     if alone:
@@ -88,7 +132,7 @@ def live(session: nox.Session, name: str, *requirements: str, alone: tuple[str, 
     session.run("python", *command, *theirs, *session.posargs)
 
 
-@nox.session(tags=["interop"])
+@nox.session(tags=["interop", "live"])
 def interop_trl(session: nox.Session) -> None:
     """GRPOTrainer trains: reward functions, and environments with tools. Torch is not asked for."""
     needed = ("dill", "multiprocess", "pandas", "xxhash", "pyarrow", "fsspec", "psutil", "tzdata")
@@ -96,45 +140,45 @@ def interop_trl(session: nox.Session) -> None:
     live(session, "trl", alone=ours)
 
 
-@nox.session(tags=["interop"])
+@nox.session(tags=["interop", "live"])
 def interop_tinker_cookbook(session: nox.Session) -> None:
     """Rollouts, filters and data assembly; 0.4.0 is the newest that takes our SDK's tinker."""
     needed = ("chz", "blobfile", "tiktoken", "aiohttp", "datasets==5.2.0", "termcolor")
     live(session, "tinker_cookbook", *needed, alone=("tinker-cookbook==0.4.0",))
 
 
-@nox.session(tags=["interop"])
+@nox.session(tags=["interop", "live"])
 def interop_skyrl(session: nox.Session) -> None:
     """SkyRL's generator; its wheel asks for Ray and more, which this part does not use."""
     needed = ("skyrl-gym==0.4.0", "aiohttp", "loguru")
     live(session, "skyrl", *needed, alone=("skyrl==0.3.0",))
 
 
-@nox.session(tags=["interop"])
+@nox.session(tags=["interop", "live"])
 def interop_verifiers(session: nox.Session) -> None:
     """Offline scores, and the command vf-eval against a model on loopback."""
     live(session, "verifiers", "verifiers==0.4.0", "uv")
 
 
-@nox.session(tags=["interop"])
+@nox.session(tags=["interop", "live"])
 def interop_openenv(session: nox.Session) -> None:
     """The server and its clients, over HTTP and WebSocket."""
     live(session, "openenv", "openenv==0.10.0")
 
 
-@nox.session(tags=["interop"])
+@nox.session(tags=["interop", "live"])
 def interop_openreward(session: nox.Session) -> None:
     """The server and its client on loopback."""
     live(session, "openreward", "openreward==0.1.167")
 
 
-@nox.session(tags=["interop"])
+@nox.session(tags=["interop", "live"])
 def interop_atropos(session: nox.Session) -> None:
     """BaseEnv's own handling of items, up to the groups that it sends."""
     live(session, "atropos", "atroposlib==0.4.0")
 
 
-@nox.session(tags=["interop"])
+@nox.session(tags=["interop", "live"])
 def interop_signatures(session: nox.Session) -> None:
     """OpenRLHF's executors run; the signatures of verl and NeMo Gym are read from their wheels."""
     session.install(
@@ -146,7 +190,7 @@ def interop_signatures(session: nox.Session) -> None:
     live(session, "signatures", "aiohttp", "pylatexenc", "fastapi", "httpx", "pandas", alone=wheels)
 
 
-@nox.session(tags=["interop"])
+@nox.session(tags=["interop", "live"])
 def interop_verl(session: nox.Session) -> None:
     """verl's base classes run our agent loop and reward function, without Ray or a GPU at work."""
     needed = (

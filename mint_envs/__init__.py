@@ -18,6 +18,7 @@ from .core import Episode, Message, Reward, Task
 from .env import TokenEnv
 from .errors import MintEnvsError
 from .executors import score_batch
+from .family import BUILT_IN
 from .interop.mint import RLAdapter, from_adapter
 from .interop.mint.loop import to_adapter
 from .registration import env_ids, make, register, register_built_in, register_envs
@@ -57,7 +58,7 @@ __all__ = [
     "wrappers",
 ]
 
-_ROOMS = ("chat", "code", "math", "testing", "tooluse", "wrappers")
+_ROOMS = {"testing", "wrappers", *(task.split(".")[1] for task in BUILT_IN.values())}
 
 
 def __getattr__(name: str) -> Any:

@@ -24,6 +24,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +235,9 @@ def digest(value: str | bytes, length: int = 5) -> str:
 
 def spread(id: str) -> list[str]:
     """Return a line for every ten seeds of an id: the first of them, and a digest."""
-    task = mint_envs.make(id, split="all").unwrapped.task  # type: ignore[attr-defined]
+    task: Any = mint_envs.make(id).unwrapped.task  # type: ignore[attr-defined]
+    if "split" in signature(type(task)).parameters:
+        task = mint_envs.make(id, split="all").unwrapped.task  # type: ignore[attr-defined]
 
     def said(seed: int) -> list[Any]:
         problem = task.problem(seed)

@@ -6,7 +6,7 @@
     python -m tests.make_golden new-verdicts  # other texts: where problems moved, or cases came
 
 docs/versioning.md says when this is right: in the commit that changes a prompt, a problem or a
-verdict on purpose, with a line in CHANGELOG.md that says which.
+verdict on purpose, with a message that says which; from 0.1.0 on with a line in CHANGELOG.md too.
 """
 
 from __future__ import annotations

@@ -154,6 +154,13 @@ def test_compilers_have_a_limit_of_cpu_time(monkeypatch: pytest.MonkeyPatch) -> 
     assert outcome.limit in ("", "cpu")
 
 
+@pytest.mark.parametrize("language", TOOLCHAINS)
+def test_the_sound_program_of_every_language_prints_42(language: str) -> None:
+    need(language)
+    sound = TOOLCHAINS[language].sound
+    assert shared(None).run(sound, stdin="", language=language).stdout.strip() == b"42"
+
+
 @pytest.fixture
 def copied(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A language whose tool, a copy of ``cat``, lies in a folder that is made by this."""
@@ -164,7 +171,7 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         (place / "bin").mkdir(parents=True)
         shutil.copy("/bin/cat", place / "bin" / "kitten")
         monkeypatch.setenv("PATH", f"{place}/bin{os.pathsep}{os.environ['PATH']}")
-        chain = Toolchain("kitten", "main.txt", (), ("{tool}", "main.txt"))
+        chain = Toolchain("kitten", "main.txt", (), ("{tool}", "main.txt"), "42")
         monkeypatch.setitem(TOOLCHAINS, "kitten", chain)
 
     yield copy

@@ -21,6 +21,7 @@ from mint_envs.sandbox.blame import KILLED, settle
 from mint_envs.sandbox.folders import PREFIX, sweep
 from mint_envs.sandbox.inside import scratch
 from mint_envs.sandbox.port import read_records
+from mint_envs.sandbox.toolchains import TOOLCHAINS
 from mint_envs.sandbox.worker import SandboxWorker, ZygoteLost
 
 SQUARE = [("f(3)", 9)]
@@ -211,7 +212,7 @@ def test_what_only_the_program_does_not_survive_is_its_own_doing() -> None:
     assert settle(machine, machine, Job("guilty")).limit == "memory"
 
 
-@pytest.mark.parametrize("language", ["python", "javascript", "cpp", "rust", "go", "java"])
+@pytest.mark.parametrize("language", ["python", *TOOLCHAINS])
 def test_what_nothing_survives_is_not_measured(language: str) -> None:
     machine = _Machine(down=1000)
     outcome = settle(machine, machine, Job("honest", language=language))

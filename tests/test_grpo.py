@@ -14,6 +14,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from gspo import GSPO
 
 import mint_envs
 from mint_envs import Episode, Message, Reward, Task
@@ -27,6 +28,7 @@ from trainers.errors import TrainerError
 from trainers.evaluation import environments, evaluate
 from trainers.grpo import train
 from trainers.log import Log
+from trainers.losses import LOSSES
 from trainers.rollout import EnvPool, collect
 from trainers.run import Run
 
@@ -117,9 +119,12 @@ def test_it_learns_within_a_second(tmp_path: Path) -> None:
     assert "datums=" in text
 
 
-@pytest.mark.parametrize("loss_fn", ["importance_sampling", "ppo", "cispo", "dro"])
+@pytest.mark.parametrize("loss_fn", ["importance_sampling", "ppo", "cispo", "dro", "gspo"])
 @pytest.mark.parametrize("advantage", ["mean", "std", "rloo", "dr_grpo"])
-def test_every_loss_and_advantage_learns(tmp_path: Path, loss_fn: str, advantage: str) -> None:
+def test_every_loss_and_advantage_learns(
+    tmp_path: Path, loss_fn: str, advantage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LOSSES, "gspo", GSPO)  # one of whole responses, which is not built in
     run(tmp_path, config(steps=40, loss_fn=loss_fn, advantage=advantage))
     assert np.mean([m["accuracy"] for m in rows(tmp_path)[-5:]]) > 0.8
 

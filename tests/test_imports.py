@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mint_envs
+from mint_envs.family import BUILT_IN
 
 pytestmark = pytest.mark.quick
 
@@ -22,7 +23,7 @@ HEAVY = {
 PACKAGE = Path(mint_envs.__file__).parent
 TRAINERS = PACKAGE.parent / "trainers"
 
-FAMILIES = ("math", "code", "tooluse", "chat")
+FAMILIES = {task.split(".")[1] for task in BUILT_IN.values()} - {"compose"}
 CORE = {"core", "errors", "process_local", "children"}
 GROUND = {*CORE, "problems"}
 #: What a room may import of the others: the core for families, families for what builds on them.

@@ -13,6 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from gspo import GSPO  # noqa: E402
 from tiny import model_folder  # noqa: E402
 
 from trainers.backends import (  # noqa: E402
@@ -23,9 +24,10 @@ from trainers.backends import (  # noqa: E402
     SampleRequest,
     SamplingParams,
 )
-from trainers.backends.local import LocalBackend  # noqa: E402
+from trainers.backends.local import LocalBackend, learning  # noqa: E402
 from trainers.backends.local.sampling import draw  # noqa: E402
 from trainers.errors import BackendError  # noqa: E402
+from trainers.losses import LOSSES  # noqa: E402
 
 pytestmark = pytest.mark.local
 
@@ -218,9 +220,13 @@ def test_trainer_log_probs_are_the_samplers(shared: LocalBackend) -> None:
 
 
 @pytest.mark.parametrize("budget", [40, 10_000])
-@pytest.mark.parametrize("loss_fn", ["importance_sampling", "ppo", "cispo", "dro"])
-def test_tree_gradients_are_the_plain_ones(folder: str, loss_fn: str, budget: int) -> None:
+@pytest.mark.parametrize("loss_fn", ["importance_sampling", "ppo", "cispo", "dro", "gspo"])
+def test_tree_gradients_are_the_plain_ones(
+    folder: str, loss_fn: str, budget: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Groups as trees, in chunks, against one plain pass a sequence and autograd."""
+    monkeypatch.setitem(LOSSES, "gspo", GSPO)
+    monkeypatch.setattr(learning, "_CHUNK", 7)  # less than a response
     made = backend(folder, token_budget=budget)
     _shake(made)
     requests = [SampleRequest(context, 4) for context in CONTEXTS]
@@ -247,7 +253,9 @@ def _plain_gradients(made: LocalBackend, datums: Sequence[Datum], loss_fn: str) 
         adv = torch.from_numpy(d.advantages[1:]).float()
         act = torch.from_numpy(d.mask[1:]).float()
         ratio = (lp - old).exp()
+        whole = ((lp - old) * act).sum().div(act.sum()).exp()
         per_token = {
+            "gspo": lambda s=whole, a=adv: -torch.minimum(s * a, s.clamp(0.8, 1.2) * a),
             "importance_sampling": lambda r=ratio, a=adv: -r * a,
             "ppo": lambda r=ratio, a=adv: -torch.minimum(r * a, r.clamp(0.8, 1.2) * a),
             "cispo": lambda r=ratio, a=adv, x=lp: -r.clamp(0.8, 1.2).detach() * x * a,

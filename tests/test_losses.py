@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from gspo import GSPO
 
 from trainers.losses import LOSSES, check_loss, loss_terms
 
@@ -37,7 +38,7 @@ def test_formula(loss_fn: str, gap: float, adv: float, loss: float, slope: float
     assert got_slope[0] == pytest.approx(slope, abs=1e-9)
 
 
-@pytest.mark.parametrize("loss_fn", LOSSES)
+@pytest.mark.parametrize("loss_fn", [name for name, loss in LOSSES.items() if not loss.whole])
 def test_slope_is_the_derivative(loss_fn: str) -> None:
     rng = np.random.default_rng(0)
     old, adv = rng.normal(-2, 1, 500), rng.normal(0, 1, 500)
@@ -56,6 +57,23 @@ def test_slope_is_the_derivative(loss_fn: str) -> None:
         ratio = np.exp(lp - old)
         near_a_kink = (abs(ratio - 0.8) < 1e-4) | (abs(ratio - 1.2) < 1e-4)
     np.testing.assert_allclose(slope[~near_a_kink], wanted[~near_a_kink], atol=1e-6)
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.1, -0.1, 1.0, -1.0])
+@pytest.mark.parametrize("adv", [1.5, -1.5])
+def test_a_loss_of_whole_responses(gap: float, adv: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every token moves the loss of all: the slope is that of their sum."""
+    monkeypatch.setitem(LOSSES, "gspo", GSPO)
+    rng = np.random.default_rng(0)
+    old, advs = rng.normal(-2, 1, 9), np.full(9, adv)
+    lp = old + gap + rng.normal(0, 0.05, 9)
+    loss, slope = loss_terms("gspo", lp, old, advs, {})
+    ratio = math.exp(float((lp - old).mean()))
+    assert loss.sum() == pytest.approx(-9 * min(ratio * adv, min(max(ratio, 0.8), 1.2) * adv))
+    for t in range(9):
+        step = np.eye(9)[t] * 1e-6
+        up, down = (loss_terms("gspo", lp + by, old, advs, {})[0].sum() for by in (step, -step))
+        assert slope[t] == pytest.approx((up - down) / 2e-6, abs=1e-6)
 
 
 def test_thresholds_are_ratios() -> None:

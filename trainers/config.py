@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from mint_envs.registration import family_of
 
-from .losses import LOSSES, check_loss
+from .losses import LOSSES, check_loss, known_loss
 
 Positive = Annotated[int, Field(ge=1, le=2**20)]
 Name = Annotated[str, Field(min_length=1)]
@@ -40,8 +40,8 @@ class TrainConfig(BaseModel):
     seed: int = Field(0, ge=0, lt=2**32, description="seed of problems, sampling and LoRA weights")
 
     # The loss
-    loss_fn: Literal["importance_sampling", "ppo", "cispo", "dro"] = Field(
-        "importance_sampling", description="policy loss"
+    loss_fn: Annotated[str, AfterValidator(known_loss)] = Field(
+        "importance_sampling", description=f"policy loss: {', '.join(LOSSES)}"
     )
     clip_low_threshold: float = Field(0.8, description="ppo, cispo: smallest ratio")
     clip_high_threshold: float = Field(1.2, description="ppo, cispo: largest ratio")
@@ -129,7 +129,7 @@ class TrainConfig(BaseModel):
             "clip_high_threshold": self.clip_high_threshold,
             "beta": self.dro_beta,
         }
-        return {key: values[key] for key in LOSSES[self.loss_fn][1]}
+        return {key: values[key] for key in LOSSES[self.loss_fn].config}
 
     @property
     def effective_length_norm(self) -> str:

@@ -15,18 +15,23 @@ dro                     -(lp * A - beta/2 (lp - lp_old)^2)   beta (0.05)
 The thresholds bound the ratio itself; they are not distances from 1. There is no KL term:
 ``kl_penalty_coef`` changes the advantages (``trainers.advantages.kl_penalties``).
 
+A loss is one entry of ``LOSSES``. One whose terms at a token hang on the whole response, as where
+the ratio is that of the sequence, says ``whole``: it is given all act tokens of an episode at once.
+A service knows the four above, and refuses others by name.
+
 Source: the Tinker documentation of losses; SkyRL 0.3.0 agrees.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Terms = tuple[Floats, Floats]  # (loss per token, its derivative by lp)
+Terms = tuple[Floats, Floats]  # (loss per token, the derivative of their sum by lp)
 
 _CLIP = {"clip_low_threshold": 0.8, "clip_high_threshold": 1.2}
 
@@ -58,12 +63,26 @@ def dro(lp: Floats, old: Floats, adv: Floats, config: Mapping[str, float]) -> Te
     return -(lp * adv - 0.5 * beta * gap**2), -(adv - beta * gap)
 
 
-#: Each loss with the keys of its config and their defaults.
-LOSSES: dict[str, tuple[Callable[..., Terms], dict[str, float]]] = {
-    "importance_sampling": (importance_sampling, {}),
-    "ppo": (ppo, _CLIP),
-    "cispo": (cispo, _CLIP),
-    "dro": (dro, {"beta": 0.05}),
+class Loss(NamedTuple):
+    """One loss.
+
+    Args:
+        terms: (lp, old, adv, config) to the loss of each token, and the derivative of their sum by
+            the log-probability of each.
+        config: the keys of its config and their defaults.
+        whole: it must be given all act tokens of one episode, in order, and nothing else.
+    """
+
+    terms: Callable[[Floats, Floats, Floats, Mapping[str, float]], Terms]
+    config: Mapping[str, float]
+    whole: bool = False
+
+
+LOSSES: dict[str, Loss] = {
+    "importance_sampling": Loss(importance_sampling, {}),
+    "ppo": Loss(ppo, _CLIP),
+    "cispo": Loss(cispo, _CLIP),
+    "dro": Loss(dro, {"beta": 0.05}),
 }
 
 
@@ -74,19 +93,25 @@ def loss_terms(
 
     Args:
         loss_fn: a name of ``LOSSES``.
-        lp, old: log-probabilities of the trainer and of the sampler, shape (tokens,).
+        lp, old: log-probabilities of the trainer and of the sampler, shape (tokens,): act tokens,
+            those of one episode if the loss is ``whole``.
         adv: advantages, shape (tokens,).
         config: thresholds; missing keys take their defaults (see ``check_loss``).
     """
-    function, defaults = LOSSES[loss_fn]
-    return function(lp, old, adv, {**defaults, **config})
+    loss = LOSSES[loss_fn]
+    return loss.terms(lp, old, adv, {**loss.config, **config})
+
+
+def known_loss(loss_fn: str) -> str:
+    """Return the name of a loss; raise ValueError if there is none of that name."""
+    if loss_fn not in LOSSES:
+        raise ValueError(f"loss_fn={loss_fn!r} is unknown; valid: {', '.join(LOSSES)}")
+    return loss_fn
 
 
 def check_loss(loss_fn: str, config: Mapping[str, float]) -> None:
     """Raise ValueError for an unknown loss, an unknown key, or thresholds out of order."""
-    if loss_fn not in LOSSES:
-        raise ValueError(f"loss_fn={loss_fn!r} is unknown; valid: {', '.join(LOSSES)}")
-    valid = LOSSES[loss_fn][1]
+    valid = LOSSES[known_loss(loss_fn)].config
     for key in config:
         if key not in valid:
             names = ", ".join(valid) or "none"

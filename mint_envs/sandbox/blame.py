@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 from .port import Job, Outcome
+from .toolchains import TOOLCHAINS
 
 #: The limit that a program has run into which no sandbox survives.
 LIMIT = "sandbox"
@@ -24,16 +25,9 @@ _SUSPECTED_IF_SLOW, _GUILTY_IF_SLOW = 2, 3
 #: After how many losses of sound programs nothing can be said: one may be chance.
 _HOPELESS = 4
 _LONGEST_PROBE_S = 2.0
-#: Sound programs; in other languages, ones that take as long as their tools take to start.
-_SOUND = {
-    "python": "import time\ntime.sleep({seconds:.3f})\nprint(42)\n",
-    "javascript": "console.log(42)\n",
-    "cpp": '#include <cstdio>\nint main() {{ std::puts("42"); }}\n',
-    "rust": 'fn main() {{ println!("42"); }}\n',
-    "go": 'package main\nimport "fmt"\nfunc main() {{ fmt.Println(42) }}\n',
-    "java": "public class Main {{ public static void main(String[] a) "
-    "{{ System.out.println(42); }} }}\n",
-}
+#: A sound program; in other languages (``Toolchain.sound``), one that takes as long as its tool
+#: takes to start.
+_SOUND = "import time\ntime.sleep({seconds:.3f})\nprint(42)\n"
 
 Run = Callable[[Job], Outcome]
 
@@ -68,7 +62,8 @@ def settle(attempt: Run, probe: Run, job: Job) -> Outcome:
 
 def _survives(probe: Run, language: str, seconds: float) -> bool:
     """Return whether a sound program is measured that runs about as long as the job was there."""
-    program = _SOUND[language].format(seconds=min(seconds, _LONGEST_PROBE_S))
+    chain = TOOLCHAINS.get(language)
+    program = chain.sound if chain else _SOUND.format(seconds=min(seconds, _LONGEST_PROBE_S))
     return probe(Job(program, "main", language=language)).stdout.strip() == b"42"
 
 

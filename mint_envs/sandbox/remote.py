@@ -22,7 +22,6 @@ from .port import Job, Outcome, ran_out_of_memory, read_records
 from .toolchains import TOOLCHAINS
 
 _INSIDE = Path(__file__).parent / "inside"
-_LANGUAGES = {"javascript": "nodejs"}
 _TRIES = 3
 _EXTRA_S = 30.0
 _SPLIT = (
@@ -121,7 +120,7 @@ class Remote:
         own = job.language == "python"
         return {
             "code": self._script(job) if own else job.program,
-            "language": _LANGUAGES.get(job.language, job.language),
+            "language": job.language if own else TOOLCHAINS[job.language].remote or job.language,
             "stdin": job.stdin,
             "run_timeout": job.limits.cpu_s,
             "compile_timeout": 60,

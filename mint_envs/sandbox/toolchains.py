@@ -38,16 +38,20 @@ class Toolchain:
         source: name of the file that holds the program.
         compile: arguments after the tool, or empty for a language that is run from its source.
         run: the command that runs it; ``{tool}`` stands for the tool's path.
+        sound: a program that prints 42, to tell a broken sandbox from a broken program.
         extra: paths of the tool that lie outside the system's folders.
         reserve: bytes of address space that its programs map beyond what they use.
+        remote: what a SandboxFusion server calls the language, if another name than ours.
     """
 
     tool: str
     source: str
     compile: tuple[str, ...]
     run: tuple[str, ...]
+    sound: str
     extra: tuple[str, ...] = ()
     reserve: int = 0
+    remote: str = ""
 
     def path(self) -> str | None:
         """Return the tool's path, or None if it is not installed."""
@@ -106,17 +110,22 @@ class Toolchain:
 
 TOOLCHAINS = {
     "javascript": Toolchain("node", "main.js", (),
-                            ("{tool}", "--max-old-space-size=768", "main.js"), reserve=_VM),
+                            ("{tool}", "--max-old-space-size=768", "main.js"),
+                            "console.log(42)\n", reserve=_VM, remote="nodejs"),
     "cpp": Toolchain("g++", "main.cpp", ("-O1", "-std=c++17", "-pipe", "-o", "program", "main.cpp"),
-                     ("./program",)),
+                     ("./program",), '#include <cstdio>\nint main() { std::puts("42"); }\n'),
     "rust": Toolchain("rustc", "main.rs", ("-O", "--edition", "2021", "-Clink-arg=-fuse-ld=bfd",
                                    "-o", "program", "main.rs"),
-                      ("./program",), ("{rustup}/toolchains/*/bin/rustc",)),
+                      ("./program",), 'fn main() { println!("42"); }\n',
+                      ("{rustup}/toolchains/*/bin/rustc",)),
     "go": Toolchain("go", "main.go", ("build", "-o", "program", "main.go"), ("./program",),
+                    'package main\nimport "fmt"\nfunc main() { fmt.Println(42) }\n',
                     ("/usr/local/go/bin/go",), _VM),
     "java": Toolchain("javac", "Main.java", ("-d", ".", "Main.java"),
                       ("{java}", "-Xmx512m", "-Xss64m", "-XX:+UseSerialGC",
-                       "-XX:TieredStopAtLevel=1", "-cp", ".", "Main"), reserve=_VM),
+                       "-XX:TieredStopAtLevel=1", "-cp", ".", "Main"),
+                      "public class Main { public static void main(String[] a) "
+                      "{ System.out.println(42); } }\n", reserve=_VM),
 }  # fmt: skip
 
 

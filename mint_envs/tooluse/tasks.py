@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -28,6 +28,11 @@ from .toolkits.schemas import ToolTable, plain_tools
 from .toolkits.state import grade_state
 from .toolkits.workspace import User, Workspace
 from .turns import Turns, answer_in
+
+if TYPE_CHECKING:
+    Toolkits = str
+else:  # what is listed, served and checked as the choices of ``toolkit``
+    Toolkits = Literal[("all", *sorted(TOOLKITS))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +74,7 @@ class ToolUseTask(DatasetTask[Any]):
     def __init__(
         self,
         toolkit: Annotated[
-            Literal[
-                "all", "calculator", "calendar", "database", "files", "keyvalue", "python", "retail"
-            ],
+            Toolkits,
             "which tools the requests are about; 'all' is all but python, which needs a sandbox",
         ] = "all",
         level: Level = "full",

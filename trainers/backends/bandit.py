@@ -76,23 +76,20 @@ class BanditBackend:
         gradients: dict[Context, Floats] = {}
         logprobs, total = [], 0.0
         for datum in datums:
+            acts = np.flatnonzero(datum.mask)
+            states = [self._state(datum.tokens[:t]) for t in acts]
+            policies = [_softmax(self._logits(state)) for state in states]
+            arms = [self._index[datum.tokens[t]] for t in acts]
             lp = np.zeros(len(datum.tokens))
-            for t in np.flatnonzero(datum.mask):
-                state = self._state(datum.tokens[:t])
-                policy = _softmax(self._logits(state))
-                arm = self._index[datum.tokens[t]]
-                lp[t] = np.log(policy[arm])
-                loss, slope = loss_terms(
-                    loss_fn,
-                    lp[t : t + 1],
-                    datum.logprobs[t : t + 1],
-                    datum.advantages[t : t + 1],
-                    loss_fn_config,
-                )
-                total += float(loss[0])
-                onehot = np.eye(len(self._arms))[arm]
+            lp[acts] = [np.log(policy[arm]) for policy, arm in zip(policies, arms, strict=True)]
+            old, adv = datum.logprobs[acts], datum.advantages[acts]
+            losses, slopes = loss_terms(loss_fn, lp[acts], old, adv, loss_fn_config)
+            for state, policy, arm, loss, slope in zip(
+                states, policies, arms, losses, slopes, strict=True
+            ):
+                total += float(loss)
                 gradient = gradients.setdefault(state, np.zeros(len(self._arms)))
-                gradient += slope[0] * (onehot - policy)
+                gradient += slope * (np.eye(len(self._arms))[arm] - policy)
             logprobs.append(lp)
         self._adam_step(gradients, adam)
         norm = float(np.sqrt(sum((g**2).sum() for g in gradients.values())))

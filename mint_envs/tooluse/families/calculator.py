@@ -51,7 +51,7 @@ def printed_signs(rng: np.random.Generator, state: Mapping[str, Any]) -> Request
     return Request(f"How much is {shown}?", steps, str(a * b - c))
 
 
-CALCULATOR = (
+ENTRIES = (
     FamilyEntry(1, product),
     FamilyEntry(2, remainder),
     FamilyEntry(3, change_due),

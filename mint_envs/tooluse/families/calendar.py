@@ -190,7 +190,7 @@ def _free_start(
     return start if kit.run("create_event", arguments).ok else None
 
 
-CALENDAR = (
+ENTRIES = (
     FamilyEntry(1, event_time),
     FamilyEntry(1, create),
     FamilyEntry(2, cancel_event),

@@ -215,7 +215,7 @@ def _department_of(state: State, employee: int) -> str:
     return str(state["tables"]["departments"][str(person["department_id"])]["name"])
 
 
-DATABASE = (
+ENTRIES = (
     FamilyEntry(1, hours_told),
     FamilyEntry(1, set_hours_told),
     FamilyEntry(3, earnings),

@@ -170,7 +170,7 @@ def _delete_folder(
     return Request(f"Delete the directory {folder} with everything in it.", steps)
 
 
-FILES = (
+ENTRIES = (
     FamilyEntry(1, read_text),
     FamilyEntry(1, write_text),
     FamilyEntry(1, move_text),

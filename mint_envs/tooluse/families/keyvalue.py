@@ -121,7 +121,7 @@ def read_misnamed(rng: np.random.Generator, state: Mapping[str, Any]) -> Request
     return Request(text, steps, state["entries"][key])
 
 
-KEYVALUE = (
+ENTRIES = (
     FamilyEntry(1, read_entry),
     FamilyEntry(1, write_entry),
     FamilyEntry(1, delete_entry),

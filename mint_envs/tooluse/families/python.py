@@ -46,7 +46,7 @@ def mend(rng: np.random.Generator, state: Mapping[str, Any]) -> Request:
     return Request(text, steps, str(sum(map(int, str(base**power)))))
 
 
-PYTHON = (
+ENTRIES = (
     FamilyEntry(1, digit_sum),
     FamilyEntry(1, collatz),
     FamilyEntry(2, mend, "recover"),

@@ -230,7 +230,7 @@ def _last_result(state: State, *steps: Step) -> str:
     return [kit.run(*step).text for step in steps][-1]
 
 
-RETAIL = (
+ENTRIES = (
     FamilyEntry(1, price),
     FamilyEntry(1, total),
     FamilyEntry(1, cancel_order),

@@ -15,7 +15,7 @@ import numpy as np
 from mint_envs.atomic import whole_folder
 
 from ...errors import BackendError
-from ...losses import loss_terms
+from ...losses import LOSSES, loss_terms
 from .. import (
     AdamParams,
     Datum,
@@ -32,7 +32,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when torch is first 
 import torch
 
 from . import attention
-from .learning import Learner
+from .learning import Learner, Slope
 from .model import Model, adapter_files, pick_device, pick_dtype, pick_threads
 from .sampling import Sampler
 from .weights import DEFAULT_MODEL
@@ -131,24 +131,43 @@ class LocalBackend:
         adam: AdamParams,
     ) -> UpdateResult:
         """Take one AdamW step on the summed loss; see ``Backend.update``."""
-        old = [datum.logprobs for datum in datums]
-        advantages = [datum.advantages for datum in datums]
+        losses: list[float] = []
+        with attention.LOCK:
+            slope = self._slope(datums, loss_fn, loss_fn_config, losses)
+            logprobs = self._learner.backward(datums, slope, self._model.take_gradients)
+            norm = self._step(adam)
         total = 0.0
+        for loss in losses:
+            total += loss
+        return UpdateResult({"loss": total, "grad_norm": norm}, logprobs)
+
+    def _slope(
+        self, datums: Sequence[Datum], loss_fn: str, config: dict[str, float], losses: list[float]
+    ) -> Slope:
+        """Return the derivative of the loss for ``Learner.backward``; losses go into ``losses``.
+
+        Tokens of an episode come in parts there. A loss that needs all of them at once is worked
+        out before, from log-probabilities of a pass of their own: the weights are the same.
+        """
+        if LOSSES[loss_fn].whole:
+            slopes = []
+            for datum, lp in zip(datums, self._learner.logprobs(datums), strict=True):
+                acts = np.flatnonzero(datum.mask)
+                given = (lp[acts], datum.logprobs[acts], datum.advantages[acts])
+                loss, derivative = loss_terms(loss_fn, *given, config)
+                losses.append(float(loss.sum()))
+                slopes.append(np.zeros(len(lp)))
+                slopes[-1][acts] = derivative
+            return lambda lp, where: np.array([slopes[i][t] for i, t in where])
 
         def slope(lp: Floats, where: Sequence[tuple[int, int]]) -> Floats:
-            nonlocal total
-            index, position = np.array(where).T
-            before = np.array([old[i][t] for i, t in zip(index, position, strict=True)])
-            adv = np.array([advantages[i][t] for i, t in zip(index, position, strict=True)])
-            loss, derivative = loss_terms(loss_fn, lp, before, adv, loss_fn_config)
-            total += float(loss.sum())
+            old = np.array([datums[i].logprobs[t] for i, t in where])
+            adv = np.array([datums[i].advantages[t] for i, t in where])
+            loss, derivative = loss_terms(loss_fn, lp, old, adv, config)
+            losses.append(float(loss.sum()))
             return derivative
 
-        with attention.LOCK:
-            model = self._model
-            logprobs = self._learner.backward(datums, slope, model.take_gradients)
-            norm = self._step(adam)
-        return UpdateResult({"loss": total, "grad_norm": norm}, logprobs)
+        return slope
 
     def save(self, name: str) -> tuple[str, str]:
         """Write LoRA weights (peft's format) and optimizer state into the folder ``name``."""

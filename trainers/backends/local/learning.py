@@ -18,6 +18,8 @@ from torch import Tensor
 from .. import Datum, Floats
 from .attention import Tree, active
 
+#: (log-probs [n], [(datum, position)] of each) to d loss / d log-prob [n].
+Slope = Callable[[Floats, Sequence[tuple[int, int]]], Floats]
 #: Tokens of output layer at once: 256 rows of a 49,152-token vocabulary are 50 MB in float32.
 _CHUNK = 128
 
@@ -149,14 +151,14 @@ class Learner:
     def backward(
         self,
         datums: Sequence[Datum],
-        slope: Callable[[Floats, Sequence[tuple[int, int]]], Floats],
+        slope: Slope,
         after: Callable[[], None],
     ) -> list[Floats]:
         """Accumulate gradients; return the log-probabilities as ``logprobs`` does.
 
         Args:
             datums: what to learn from.
-            slope: (log-probs [n], [(datum, position)] of each) to d loss / d log-prob [n].
+            slope: the derivative of the loss by the log-probabilities.
             after: called whenever gradients have grown, to move them into float32.
         """
         result = [np.zeros(len(datum.tokens)) for datum in datums]
