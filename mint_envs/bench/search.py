@@ -151,7 +151,7 @@ def _by_answer(probe: Probe, _: Verdict) -> bool | None:
     gold = framed(probe.item.gold)[1]
     if unreadable(gold):
         return None
-    if grade_answer(gold, probe.turns[0]).score == 1.0:
+    if grade_answer(gold, probe.turns[0], probe.item.prompt).score == 1.0:
         return True
     # What is wrong without a doubt: another number than the right one comes last.
     last = re.findall(r"-?\d+", probe.turns[0])[-1:]

@@ -2,7 +2,8 @@
 
 Four tiers, from cheap to dear, each only for what the one before leaves open: the same *text*;
 the same exact *number*; the same *tree* (parsed, compared by structure, scalars by value); and,
-with ``pip install 'mint-envs[math]'``, the same for *sympy*, in a process of its own.
+with ``pip install 'mint-envs[math]'``, the same for *sympy*, in a process of its own. With the
+*question*, an equal answer that only repeats it is different after all (see ``question``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .answer.parse import parse
 from .answer.tree import Group, Node
 from .prose.extract import Found, find
 from .prose.prose import is_sum
+from .question import short_of
 
 _MAX_CREDIT = 0.1
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
@@ -29,6 +31,7 @@ _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 def grade(
     gold: str,
     response: str,
+    question: str | None = None,
     *,
     strict: bool = False,
     format_credit: float = 0.0,
@@ -44,6 +47,8 @@ def grade(
     Args:
         gold: the right answer, in LaTeX or plain text: ``"72"``, ``"\\\\frac{1}{2}"``, ``"(3,4]"``.
         response: any text; where the answer is looked for, ``mint_envs.math.prose.extract`` says.
+        question: what was asked. Where a formula of it equals ``gold``, the problem asks for
+            another form of it, and what is left as it stood is no answer.
         strict: take an answer only from a box, ``####``, a line "Answer: ..." or ``<answer>``.
         format_credit: score of a wrong answer that is well formed and in one of those places,
             0 to 0.1.
@@ -57,10 +62,11 @@ def grade(
         answer was), ``tier`` (what decided) and ``reason`` (why it is not equal).
 
     Raises:
-        SettingError: ``format_credit`` out of range, or ``gold`` is no text.
+        SettingError: ``format_credit`` out of range, or ``gold`` or ``question`` is no text.
     """
-    if not isinstance(gold, str):
-        raise SettingError(f"gold={gold!r} must be text: pass {str(gold)!r}")
+    for name, text in (("gold", gold), ("question", question or "")):
+        if not isinstance(text, str):
+            raise SettingError(f"{name}={text!r} must be text: pass {str(text)!r}")
     if not 0.0 <= format_credit <= _MAX_CREDIT:
         raise SettingError(f"format_credit={format_credit!r} must be from 0 to {_MAX_CREDIT}")
     plain = response.strip()
@@ -70,7 +76,7 @@ def grade(
         found = find(response, strict)
         if worked_out and is_sum(found.answer):
             found = replace(found, reason="not worked out")
-        return _graded(gold, found, format_credit, set_credit, sympy)
+        return _graded(gold, found, question or "", format_credit, set_credit, sympy)
     except Exception as error:  # a fault of ours must not stop a training run
         return _reward(0.0, "unknown", "", "none", "none", f"internal: {error!r}")
 
@@ -82,19 +88,32 @@ def _whole_number(gold: str, answer: str) -> Reward:
     return _reward(0.0, "different", answer, "whole", "number", "a different answer")
 
 
-def _graded(gold: str, found: Found, format_credit: float, set_credit: bool, sympy: bool) -> Reward:
+def _graded(
+    gold: str, found: Found, question: str, format_credit: float, set_credit: bool, sympy: bool
+) -> Reward:
     if found.reason or not found.answer:
         verdict = "unknown" if "too long" in found.reason else "different"
         return _reward(0.0, verdict, found.answer, found.where, "extract", found.reason or "empty")
-    verdict, tier, reason = judge(gold, found.answer, prose=found.is_prose, sympy=sympy)
-    if verdict == "equal" and any(judge(gold, rival)[0] != "equal" for rival in found.rivals):
-        verdict, tier, reason = "different", "extract", "two different answers"
+    verdict, tier, reason = _verdict(gold, found, question, sympy)
     score = float(verdict == "equal")
-    if not score and set_credit and not found.rivals:
+    if not score and set_credit and not found.rivals and tier != "question":
         score = _shared(gold, found)
     if not score and format_credit and verdict == "different" and _well_formed(found):
         score = format_credit
     return _reward(score, verdict, found.answer, found.where, tier, reason)
+
+
+def _verdict(gold: str, found: Found, question: str, sympy: bool) -> tuple[str, str, str]:
+    verdict, tier, reason = judge(gold, found.answer, prose=found.is_prose, sympy=sympy)
+    if verdict != "equal":
+        return verdict, tier, reason
+    if any(judge(gold, rival)[0] != "equal" for rival in found.rivals):
+        return "different", "extract", "two different answers"
+    if question and tier != "text":  # the right answer's own text is right wherever it stands
+        lack = short_of(answer_of_solution(gold), found.answer, question)
+        if lack:
+            return "different", "question", lack
+    return verdict, tier, reason
 
 
 def judge(gold: str, answer: str, prose: bool = False, sympy: bool = False) -> tuple[str, str, str]:
