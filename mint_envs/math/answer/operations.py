@@ -258,6 +258,14 @@ def _binomial(above: Value, below: Value) -> Value:
     return result
 
 
+def nearest(value: Value) -> Value:
+    """Return the whole number that ``value`` is, but for noise; else ``value``."""
+    if isinstance(value, Fraction) or not is_real(value):
+        return value
+    whole = context().nint(value)
+    return Fraction(int(whole)) if abs(value - whole) < context().tolerance else value
+
+
 def _rounding(function: Callable[[Any], int]) -> Callable[[Value], Value]:
     def apply(value: Value) -> Value:
         if isinstance(value, Fraction):
