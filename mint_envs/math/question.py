@@ -33,6 +33,7 @@ from .answer.parse import Parser, parse
 from .answer.relations import is_name
 from .answer.tree import Call, Group, Node, Num, Relation, Sym, Text
 from .answer.words import special
+from .letters import said_of
 
 _LONGEST = 4_000  # characters of a question that are looked at: its end, where it asks
 _FORMULAS = 80  # texts of one question that are parsed
@@ -133,7 +134,7 @@ def _in_other_forms(gold: str, question: str) -> tuple[_Shown, ...]:
     goal = _read(gold)
     if goal is None or _OPTION.search(gold):
         return ()  # choices and words have no form
-    right, comparer = parse(clean(gold)), Comparer()
+    right, comparer = parse(clean(gold)), Comparer(said_of(question))
     found: dict[Form, str] = {}
     for text, node, shown in formulas(question):
         own = shown == goal and (not text or _style(text) == _style(gold))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from . import relations
-from .limits import MAX_ITEMS, MAX_PAIRS, Unreadable
+from .limits import MAX_ITEMS, MAX_PAIRS, Overworked
 from .said import NOTHING, Said
 from .scalars import Scalars, names_of_scalar
 from .tree import (
@@ -45,7 +45,7 @@ class Comparer(Scalars):
     def same(self, a: Node, b: Node) -> bool:
         self._pairs -= 1
         if self._pairs < 0:
-            raise Unreadable("too much to compare")
+            raise Overworked("too much to compare")
         if a == b:
             return True
         if _rank(a) > _rank(b):  # one order of the rules, so that verdicts are symmetric

@@ -16,7 +16,7 @@ MAX_DIGITS = 1_000  # of one number as written
 MAX_ITEMS = 40  # of a set, tuple or list
 MAX_BITS = 8_192  # of an exact number on the way
 MAX_WORK = 2_500
-MAX_SAMPLED = 6_000  # of the same, for letters that are whole numbers
+MAX_SAMPLED = 5_000  # of the same, for letters that are whole numbers
 MAX_PAIRS = 4_000  # of parts that are compared
 
 

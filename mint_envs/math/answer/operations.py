@@ -318,6 +318,7 @@ OPERATIONS: dict[str, Callable[..., Value]] = {
     "floor": _rounding(math.floor),
     "ceil": _rounding(math.ceil),
     "ln": _function("ln"),
+    "log": _function("log10"),
     **{
         name: _function(called)
         for name, called in (
@@ -327,4 +328,4 @@ OPERATIONS: dict[str, Callable[..., Value]] = {
         )
     },
 }  # fmt: skip
-INEXACT = frozenset("ln sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh".split())
+INEXACT = frozenset("ln log sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh".split())

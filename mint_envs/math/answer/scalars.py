@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from fractions import Fraction
+import math
+from collections.abc import Iterable, Mapping
 
 from .limits import MAX_SAMPLED, Overworked, Unreadable
 from .operations import is_real
 from .places import (
+    CONSTANTS,
+    TWELFTHS,
     Place,
+    Values,
     complex_places,
+    large_numbers,
     primes,
+    rare_places,
     real_places,
-    twelfths,
-    whole_numbers,
+    small_numbers,
     whole_places,
+    with_positive,
 )
 from .said import Said
 from .tree import Call, Node, Num, Sym
 from .value import Evaluator, agree, rounds_to
 
-_CONSTANTS = frozenset(("pi", "e", "i"))
 _VALUELESS = frozenset(("inf", "\\ldots", "reals", "integers", "otherwise"))
 _ROUNDING = frozenset(("floor", "ceil", "gcd", "lcm", "!", "!!", "binom"))
+_STEPS = frozenset(("floor", "ceil"))
 _WHOLE = frozenset("nkmj")  # that stand for whole numbers where such functions are
 _ENOUGH = 2  # places where two formulas must have been compared
 _RARELY = 3  # fewer than these, and more places are tried
 _ENOUGH_WHOLE = 8
+_SMALL = 16  # primes, and steps of a twelfth, that come first
 
 
 def names_of_scalar(node: Node) -> frozenset[str]:
@@ -53,9 +59,11 @@ class Scalars:
         if names & _VALUELESS:
             return False
         try:
-            if not names - _CONSTANTS:
+            if not names - CONSTANTS:
                 return self._equal(a, b)
             return self._identical(a, b, names)
+        except Overworked:
+            raise
         except Unreadable as error:
             self.doubt = str(error)
             return False
@@ -71,12 +79,18 @@ class Scalars:
         return agree(left, right) or rounds_to(left, b) or rounds_to(right, a)
 
     def _identical(self, a: Node, b: Node, names: frozenset[str]) -> bool:
-        letters = names - _CONSTANTS
+        letters = names - CONSTANTS
         rounded = (_rounded(a) | _rounded(b)) & letters
         whole = self._whole(letters, rounded)
-        if not (whole or rounded):
-            return self._same_reals(a, b, names)
-        if not self._same_whole(a, b, names, whole, rounded - whole):
+        if not rounded:  # what is the same for all numbers is so for whole ones
+            if self._same_reals(a, b, names):
+                return True
+            if not whole:
+                return False
+        stepped = (_rounded(a, _STEPS) | _rounded(b, _STEPS)) & letters
+        kinds = {name: "stepped" if name in stepped else "below" for name in rounded}
+        kinds |= {name: "prime" if name in self._said.primes else "whole" for name in whole}
+        if not self._same_whole(a, b, names, kinds):
             return False
         return bool(whole) or self._same_reals(a, b, names)
 
@@ -88,29 +102,37 @@ class Scalars:
 
     def _same_reals(self, a: Node, b: Node, names: frozenset[str]) -> bool:
         """Equal wherever both are real; if that is nearly nowhere, where they are complex."""
-        usual, rare = real_places(names, self._said.positive & names)
         if "i" in names:
-            return self._compared(a, b, complex_places(names), self.evaluator) >= _ENOUGH
-        count = self._compared(a, b, usual, self.evaluator)
+            return self._compared(a, b, complex_places(names), names) >= _ENOUGH
+        positive = self._said.positive & names
+        count = self._compared(a, b, with_positive(real_places(names), positive), names)
         if 0 <= count < _RARELY:
-            more = self._compared(a, b, rare, self.evaluator)
+            more = self._compared(a, b, with_positive(rare_places(), positive), names)
             count = more if more < 0 else count + more
         if 0 <= count < _ENOUGH:
-            count = self._compared(a, b, complex_places(names), self.evaluator)
+            count = self._compared(a, b, complex_places(names), names)
         return count >= _ENOUGH
 
-    def _compared(self, a: Node, b: Node, places: Iterable[Place], evaluator: Evaluator) -> int:
+    def _compared(
+        self,
+        a: Node,
+        b: Node,
+        places: Iterable[Place],
+        names: frozenset[str],
+        evaluator: Evaluator | None = None,
+    ) -> int:
         """Return at how many places ``a`` and ``b`` agree; -1 if they differ at one."""
         count, doubt = 0, ""
+        value = (evaluator or self.evaluator).value
         for place in places:
             try:
-                left, right = evaluator.value(a, place), evaluator.value(b, place)
+                left, right = value(a, place), value(b, place)
             except Overworked:
                 raise
             except Unreadable as error:
                 doubt = str(error)
                 continue
-            if not place.real and place.below and not (is_real(left) and is_real(right)):
+            if not (is_real(left) and is_real(right)) and place.is_below(names):
                 continue
             if not agree(left, right):
                 self.doubt = ""
@@ -122,47 +144,51 @@ class Scalars:
     # --- letters that are whole numbers
 
     def _same_whole(
-        self,
-        a: Node,
-        b: Node,
-        names: frozenset[str],
-        whole: frozenset[str],
-        stepped: frozenset[str],
+        self, a: Node, b: Node, names: frozenset[str], kinds: Mapping[str, str]
     ) -> bool:
-        """Equal at whole numbers; letters that are only rounded take fractions too."""
+        """Equal at small whole numbers, then at large ones: at as many as there is work for."""
         if self._sampled is None:
             self._sampled = Evaluator(MAX_SAMPLED)
-        choices = self._choices(whole, sorted(_constants(a) | _constants(b)))
-        choices |= {name: twelfths() for name in stepped}
-        others = names - _CONSTANTS - frozenset(choices)
-        places = whole_places(choices, others, real="i" not in names)
-        count = self._compared(a, b, places, self._sampled)
+        real = "i" not in names
+        first = whole_places(self._choices(kinds), real)
+        before = self._sampled.work
+        count = self._compared(a, b, first, names, self._sampled)
+        if count >= 0:
+            constants = tuple(sorted(_constants(a) | _constants(b)))
+            rest = whole_places(self._choices(kinds, constants), real)
+            each = (before - self._sampled.work) / len(first)
+            stride = math.ceil(2 * each * len(rest) / max(self._sampled.work, 1)) or 1
+            more = self._compared(a, b, rest[::stride], names, self._sampled)
+            count = more if more < 0 else count + more
         if 0 <= count < _ENOUGH_WHOLE:
             self.doubt = "too few whole numbers at which both are defined"
         return count >= _ENOUGH_WHOLE
 
     def _choices(
-        self, whole: frozenset[str], constants: Sequence[int]
-    ) -> dict[str, Sequence[Fraction]]:
-        said = self._said
-        found: dict[str, Sequence[Fraction]] = {}
-        for name in whole:
-            if name in said.primes:
-                found[name] = primes(said.least.get(name, 2))
-            else:
-                found[name] = whole_numbers(constants, said.least.get(name, 1), name in said.below)
-        return found
+        self, kinds: Mapping[str, str], constants: tuple[int, ...] | None = None
+    ) -> tuple[tuple[str, Values], ...]:
+        """The values of each letter: the small ones, or with ``constants`` the large ones."""
+        return tuple((name, self._values(name, kinds[name], constants)) for name in sorted(kinds))
+
+    def _values(self, name: str, kind: str, constants: tuple[int, ...] | None) -> Values:
+        least = self._said.least.get(name, 1)
+        if kind in ("prime", "stepped"):
+            found = TWELFTHS if kind == "stepped" else primes(max(least, 2))
+            return found[:_SMALL] if constants is None else found[_SMALL:]
+        if constants is None:
+            return small_numbers(least, kind == "below" or name in self._said.below)
+        return large_numbers(constants, least)
 
 
-def _rounded(node: Node) -> frozenset[str]:
-    """The letters under floor, ceiling, factorial and the like, and in powers of ``-1``."""
+def _rounded(node: Node, functions: frozenset[str] = _ROUNDING) -> frozenset[str]:
+    """The letters under ``functions``, and in powers of numbers below zero, as of ``-1``."""
     if not isinstance(node, Call):
         return frozenset()
-    if node.name in _ROUNDING:
+    if node.name in functions:
         return names_of_scalar(node)
-    inner = frozenset().union(*map(_rounded, node.args))
+    inner = frozenset().union(*(_rounded(arg, functions) for arg in node.args))
     base = node.args[0]
-    if node.name == "^" and isinstance(base, Num) and base.value < 0:
+    if node.name == "^" and isinstance(base, Num) and base.value < 0 and functions is _ROUNDING:
         return inner | names_of_scalar(node.args[1])
     return inner
 

@@ -22,20 +22,22 @@ from .operations import (
     multiply,
     nearest,
 )
-from .places import NOWHERE, Place
+from .places import CONSTANTS, NOWHERE, WITHOUT, Place
 from .tree import Call, Node, Num, Sym
 
 _LONG = 9  # significant digits that make a rounded decimal as good as the exact value
 _FLOAT = range(16, 19)  # digits of a number that a computer printed: the last ones may be off
+_VALUELESS = frozenset(("inf", "\\ldots"))
 _STEPS = frozenset(("floor", "ceil"))
 
 
 class Evaluator:
-    """Values of the nodes of one verdict, remembered, with a limit on the work."""
+    """Values of the nodes of one verdict, remembered; ``work`` is what may still be done."""
 
     def __init__(self, work: int = MAX_WORK) -> None:
         self._known: dict[tuple[int, int], tuple[Value, Node, Place]] = {}
-        self._work = work
+        self._constants: dict[int, bool] = {}
+        self.work = work
 
     def value(self, node: Node, place: Place = NOWHERE) -> Value:
         """Return the value of ``node`` at ``place``.
@@ -43,11 +45,22 @@ class Evaluator:
         Raises:
             Unreadable: no scalar, undefined there, or beyond the limits.
         """
+        if place is not NOWHERE and self._is_constant(node):  # it is the same everywhere
+            place = WITHOUT[place.real, place.whole]
         key = (id(node), id(place))
         found = self._known.get(key)
         if found is None:  # both are kept, so that no other can get their ids
             found = self._known[key] = (self._compute(node, place), node, place)
         return found[0]
+
+    def _is_constant(self, node: Node) -> bool:
+        """Whether no letter is in ``node``; asked only of what ``_known`` keeps."""
+        if not isinstance(node, Call):
+            return isinstance(node, Num) or (isinstance(node, Sym) and node.name in CONSTANTS)
+        found = self._constants.get(id(node))
+        if found is None:
+            found = self._constants[id(node)] = all(map(self._is_constant, node.args))
+        return found
 
     def _compute(self, node: Node, place: Place) -> Value:
         if isinstance(node, Num):
@@ -64,7 +77,7 @@ class Evaluator:
         value = checked(operation(*map(inexact, args) if node.name in INEXACT else args))
         if isinstance(value, Fraction):
             return value
-        self._work -= 8
+        self.work -= 8
         if (place is NOWHERE or place.whole) and any(map(is_long, args)):
             raise Unreadable("too long for the identity test")
         if place.real and not is_real(value):
@@ -89,7 +102,7 @@ class Evaluator:
             return +context().e
         if name == "i":
             return context().mpc(0, 1)
-        value = place.values.get(name)
+        value = None if name in _VALUELESS else place.value(name)
         if value is None or len(name) > 20:
             raise Unreadable(f"{name} has no value")
         return value
@@ -98,10 +111,10 @@ class Evaluator:
         for value in args:
             if isinstance(value, Fraction):
                 bits = value.numerator.bit_length() + value.denominator.bit_length()
-                self._work -= 1 + (bits >> 8) ** 2 // 8
+                self.work -= 1 + (bits >> 8) ** 2 // 8
             else:
-                self._work -= 4
-        if self._work < 0:
+                self.work -= 4
+        if self.work < 0:
             raise Overworked("too much work")
 
 
