@@ -96,7 +96,9 @@ def negated(form: Form) -> Form:
         return ("n", -form[1])
     if form[0] == "+":
         return _sum([negated(term) for term in form[1:]])
-    return _made(-form[1], *form[2:]) if form[0] == "*" else _made(-1, (form,), ())
+    if form[0] == "*":
+        return ("*", -form[1], *form[2:]) if _is_numeric(form) else _made(-form[1], *form[2:])
+    return _made(-1, (form,), ())
 
 
 def _product(above: Sequence[Form], below: Sequence[Form] = ()) -> Form:
@@ -114,6 +116,34 @@ def _product(above: Sequence[Form], below: Sequence[Form] = ()) -> Form:
         elif factor != ONE:
             parts[place].append(factor)
     return _made(sign, tuple(_ordered(parts[0])), tuple(_ordered(parts[1])))
+
+
+def _times(args: Sequence[Form]) -> Form:
+    """A product; of numbers it is no number yet: ``6 \\cdot (-1)``."""
+    args = [arg for arg in args if arg != ONE]
+    if len(args) == 1:
+        return args[0]
+    found = _product(args)
+    return _unreduced(found[1]) if found[0] == "n" and sum(map(_is_numeric, args)) > 1 else found
+
+
+def _over(args: Sequence[Form]) -> Form:
+    """A quotient; of fractions it is no number yet."""
+    above, below = args
+    if below == ONE:
+        return above
+    found = _product((above,), (below,))
+    whole = all(arg[0] == "n" and arg[1].denominator == 1 for arg in args)
+    return found if found[0] != "n" or whole else _unreduced(found[1])
+
+
+def _is_numeric(form: Form) -> bool:
+    return form[0] == "n" or (form[0] == "*" and all(part[0] == "n" for part in parts(form)))
+
+
+def _unreduced(value: Fraction) -> Form:
+    top, bottom = abs(value).as_integer_ratio()
+    return ("*", -1 if value < 0 else 1, (("n", Fraction(top)),), (("n", Fraction(bottom)),))
 
 
 def _begins_below_zero(form: Form) -> bool:
@@ -152,10 +182,10 @@ def _power(args: Sequence[Form]) -> Form:
 
 _RULES: dict[str, Callable[[list[Form]], Form]] = {
     "+": _sum,
-    "*": _product,
+    "*": _times,
     "^": _power,
     "neg": lambda args: negated(args[0]),
-    "/": lambda args: _product(args[:1], args[1:]),
+    "/": _over,
 }
 
 
