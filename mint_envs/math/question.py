@@ -37,8 +37,8 @@ from .letters import said_of
 
 _LONGEST = 4_000  # characters of a question that are looked at: its end, where it asks
 _FORMULAS = 80  # texts of one question that are parsed
-_CHARACTERS = 2_000  # of those together
-_PARTS = 200  # forms of one question
+_CHARACTERS = 1_200  # of those together
+_PARTS = 100  # forms of one question
 
 _FORMULA = re.compile(
     r"\\\[(.{1,300}?)\\\]|\$\$(.{1,300}?)\$\$|(?<!\\)\$(.{1,300}?)(?<!\\)\$|\\\((.{1,300}?)\\\)",

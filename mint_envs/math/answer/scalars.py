@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from .limits import MAX_SAMPLED, Overworked, Unreadable
 from .operations import is_real
@@ -44,6 +45,15 @@ def names_of_scalar(node: Node) -> frozenset[str]:
     return frozenset()
 
 
+class _Facts(NamedTuple):
+    """A scalar, its letters and constants, and of the letters those that functions round."""
+
+    node: Node
+    names: frozenset[str]
+    rounded: frozenset[str]
+    stepped: frozenset[str]
+
+
 class Scalars:
     """Compares scalars within the work of one verdict; ``doubt`` says what stood in the way."""
 
@@ -52,42 +62,44 @@ class Scalars:
         self.doubt = ""
         self._said = said
         self._sampled: Evaluator | None = None
-        self._names: dict[int, tuple[frozenset[str], Node]] = {}
+        self._facts: dict[int, _Facts] = {}
 
     def agreeing(self, a: Node, b: Node) -> bool:
-        names = self._names_of(a) | self._names_of(b)
+        first, second = self._facts_of(a), self._facts_of(b)
+        names = first.names | second.names
         if names & _VALUELESS:
             return False
         try:
             if not names - CONSTANTS:
                 return self._equal(a, b)
-            return self._identical(a, b, names)
+            return self._identical(first, second, names)
         except Overworked:
             raise
         except Unreadable as error:
             self.doubt = str(error)
             return False
 
-    def _names_of(self, node: Node) -> frozenset[str]:
-        found = self._names.get(id(node))
+    def _facts_of(self, node: Node) -> _Facts:
+        found = self._facts.get(id(node))
         if found is None:  # the node is kept, so that no other can get its id
-            found = self._names[id(node)] = (names_of_scalar(node), node)
-        return found[0]
+            rounded, stepped = _rounded(node), _rounded(node, _STEPS)
+            found = _Facts(node, names_of_scalar(node), rounded - CONSTANTS, stepped - CONSTANTS)
+            self._facts[id(node)] = found
+        return found
 
     def _equal(self, a: Node, b: Node) -> bool:
         left, right = self.evaluator.value(a), self.evaluator.value(b)
         return agree(left, right) or rounds_to(left, b) or rounds_to(right, a)
 
-    def _identical(self, a: Node, b: Node, names: frozenset[str]) -> bool:
-        letters = names - CONSTANTS
-        rounded = (_rounded(a) | _rounded(b)) & letters
-        whole = self._whole(letters, rounded)
+    def _identical(self, first: _Facts, second: _Facts, names: frozenset[str]) -> bool:
+        a, b, rounded = first.node, second.node, first.rounded | second.rounded
+        whole = self._whole(names, rounded)
         if not rounded:  # what is the same for all numbers is so for whole ones
             if self._same_reals(a, b, names):
                 return True
             if not whole:
                 return False
-        stepped = (_rounded(a, _STEPS) | _rounded(b, _STEPS)) & letters
+        stepped = first.stepped | second.stepped
         kinds = {name: "stepped" if name in stepped else "below" for name in rounded}
         kinds |= {name: "prime" if name in self._said.primes else "whole" for name in whole}
         if not self._same_whole(a, b, names, kinds):
@@ -95,7 +107,7 @@ class Scalars:
         return bool(whole) or self._same_reals(a, b, names)
 
     def _whole(self, letters: frozenset[str], rounded: frozenset[str]) -> frozenset[str]:
-        said = (self._said.whole | self._said.primes) & letters
+        said = ((self._said.whole | self._said.primes) & letters) - CONSTANTS
         return said | {name for name in rounded if name.partition("_")[0] in _WHOLE}
 
     # --- letters that are any number
