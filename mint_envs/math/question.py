@@ -153,7 +153,7 @@ def _in_other_forms(gold: str, question: str) -> tuple[_Shown, ...]:
 def formulas(question: str) -> tuple[_Formula, ...]:
     """Return the formulas of ``question`` and their parts, each form once."""
     found: dict[tuple[Form, bool], _Formula] = {}
-    for text, node in _Reader().spans(_end(question)):
+    for text, node in _Spans().of(_end(question)):
         for number, part in enumerate(_parts(node)):
             with suppress(RecursionError):
                 one = canon.canon(part)
@@ -170,14 +170,14 @@ def _end(question: str) -> str:
     return tail.partition("$")[2] if inside else tail
 
 
-class _Reader:
+class _Spans:
     """Reads what may be a formula, each text once, while there is room."""
 
     def __init__(self) -> None:
         self._known: dict[str, Node | None] = {}
         self._room = _CHARACTERS
 
-    def spans(self, question: str) -> Iterator[tuple[str, Node]]:
+    def of(self, question: str) -> Iterator[tuple[str, Node]]:
         """Spans of mathematics and their lines, numbers, formulas in plain text."""
         for match in _FORMULA.finditer(question):
             text = next(filter(None, match.groups()))

@@ -30,7 +30,7 @@ _MIXED = 4  # of those that are used
 _FIRST_RARE = 20
 _DRAWS = 8081
 _MOST = 130  # whole numbers that one letter stands for
-_LARGEST = 5_000
+_LARGEST = 5_000  # of the powers of constants
 _FEW = {2: 7, 3: 4}  # of so many letters all of so many values meet each other
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83,
            89, 97, 101, 103, 107, 109, 113, 127, 131, 257, 997)  # fmt: skip
@@ -151,9 +151,10 @@ def small_numbers(least: int = 1, below: bool = False) -> Values:
 @lru_cache(256)
 def large_numbers(constants: tuple[int, ...], least: int = 1) -> Values:
     """Return 25 to 60, then powers and multiples of ``constants``, one more and one less."""
-    near = [m for c in constants for m in (c, 2 * c, 3 * c, 7 * c, c * c, c**3)]
+    near = [m for c in constants for m in (c, 2 * c, 3 * c, 7 * c)]
+    near += [m for c in constants for m in (c * c, c**3) if m <= _LARGEST]
     around = [value + step for value in (*near, *_POWERS) for step in (-1, 0, 1)]
-    kept = [value for value in (*range(25, 61), *around) if max(25, least) <= value <= _LARGEST]
+    kept = [value for value in (*range(25, 61), *around) if max(25, least) <= value]
     return tuple(map(Fraction, dict.fromkeys(kept)))[:_MOST]
 
 

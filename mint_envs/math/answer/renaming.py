@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import permutations
 
+from .places import CONSTANTS
 from .relations import is_name
 from .said import Said
 from .tree import Call, Group, Node, Relation, Sym, changed, parts
@@ -17,7 +18,7 @@ from .tree import Call, Group, Node, Relation, Sym, changed, parts
 _CONSTANTS = frozenset(("C", "c", "K"))
 _INTEGERS = frozenset("knm")
 _PARAMETERS = frozenset(("s", "t", "r", "u", "v", "lambda", "mu", *_INTEGERS))
-_DUMMIES = _CONSTANTS | _PARAMETERS | frozenset(("j", "l", "p", "q", "alpha", "beta"))
+_DUMMIES = _CONSTANTS | _INTEGERS | frozenset(("j", "s", "t", "lambda", "mu"))
 _VARIABLES = frozenset(("x", "y", "z", "t", "u", "v", "s", "r", "theta", "e", "i", "pi"))
 _NUMBERED = re.compile(r"[CcK]_\d")
 _PRODUCTS = frozenset(("*", "/", "neg", "^"))
@@ -34,7 +35,8 @@ def renamed(gold: Node, answer: Node, texts: tuple[str, str], said: Said) -> Ite
     ``texts`` are those of both: what says that k is an integer is not in the trees.
     """
     names, others = _names(gold), _names(answer)
-    mine, theirs = sorted(others - names), sorted(names - others)
+    both = set(filter(_NUMBERED.fullmatch, names & others))  # C_1 and C_2 may change places
+    mine, theirs = sorted(others - names | both), sorted(names - others | both)
     if not mine or len(mine) != len(theirs) or len(mine) > _MOST:
         return
     if any(name in _left(gold) for name in theirs) or any(name in _left(answer) for name in mine):
@@ -53,11 +55,17 @@ def _allowed(
     name: str, other: str, trees: tuple[Node, Node], texts: tuple[str, str], said: Said
 ) -> bool:
     kinds = _kind(name, trees[0], texts[0]), _kind(other, trees[1], texts[1])
+    if name == other:
+        return True
     if said.letters is None:
         return kinds[0] == kinds[1] != ""
     if name in said.letters or other in said.letters:
         return False
-    return kinds[0] == kinds[1] != "" or all(map(_is_dummy, (name, other), trees))
+    if kinds[0] == kinds[1] != "":
+        return True
+    # Where letters come that the question has not, it is in words: all of them mean something.
+    rest = _names(trees[1]) - _left(trees[1]) - CONSTANTS - {other}
+    return rest <= said.letters and all(map(_is_dummy, (name, other), trees))
 
 
 def _kind(name: str, tree: Node, text: str) -> str:
@@ -67,8 +75,13 @@ def _kind(name: str, tree: Node, text: str) -> str:
     if _NUMBERED.fullmatch(name) or (name in _CONSTANTS and _is_added(name, tree)):
         others = {one.partition("_")[0] for one in _names(tree)} - _CONSTANTS
         return "constant" if others <= _VARIABLES else ""
-    several = isinstance(tree, Group) and tree.kind == "tuple" and len(tree.items) > 1
-    return "parameter" if several and name in _PARAMETERS and _names(tree) <= _PARAMETERS else ""
+    repeated = isinstance(tree, Group) and tree.kind == "tuple" and _places(name, tree) > 1
+    return "parameter" if repeated and name in _PARAMETERS and _names(tree) <= _PARAMETERS else ""
+
+
+def _places(name: str, tree: Group) -> int:
+    """In how many members a letter stands: two of ``(t, 2t)``, one of ``(m, n)``."""
+    return sum(name in _names(item) for item in tree.items)
 
 
 def _is_integer(name: str, text: str) -> bool:
@@ -76,12 +89,10 @@ def _is_integer(name: str, text: str) -> bool:
 
 
 def _turns(name: str, node: Node) -> bool:
-    """Whether ``name`` is a factor beside pi, or in a sum that is."""
+    """Whether ``name`` is a factor beside pi, or in a sum that is, with no other letter."""
     inside = parts(node)
-    if isinstance(node, Call) and node.name in ("*", "/"):
-        names = _names(node)
-        if name in names and "pi" in names:
-            return True
+    if isinstance(node, Call) and node.name in ("*", "/") and _names(node) == {name, "pi"}:
+        return True
     return any(_turns(name, part) for part in inside)
 
 
@@ -99,9 +110,9 @@ def _is_dummy(name: str, tree: Node) -> bool:
 
 
 def _is_in_formula(node: Node) -> bool:
-    """Whether there is a sum, a function or a tuple: ``5m`` may be five metres."""
-    if isinstance(node, Group) and len(node.items) > 1:
-        return node.kind in ("tuple", "set") and any(_names(item) for item in node.items)
+    """Whether there is a sum or a function: ``5m`` may be five metres, ``A, C`` two choices."""
+    if isinstance(node, Group) and node.kind in ("tuple", "set"):
+        return any(isinstance(item, Call) and _names(item) for item in node.items)
     if isinstance(node, Call) and node.name not in _PRODUCTS:
         return True
     return any(map(_is_in_formula, parts(node)))

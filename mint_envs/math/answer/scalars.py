@@ -33,6 +33,7 @@ _WHOLE = frozenset("nkmj")  # that stand for whole numbers where such functions 
 _ENOUGH = 2  # places where two formulas must have been compared
 _RARELY = 3  # fewer than these, and more places are tried
 _ENOUGH_WHOLE = 8
+_LARGEST = 10**9  # of the constants whose multiples are tried
 _SMALL = 16  # primes, and steps of a twelfth, that come first
 
 
@@ -211,4 +212,4 @@ def _constants(node: Node) -> set[int]:
         return set().union(*map(_constants, node.args))
     if not isinstance(node, Num):
         return set()
-    return {value for value in node.value.as_integer_ratio() if 2 <= abs(value) <= 1000}
+    return {value for value in node.value.as_integer_ratio() if 2 <= value <= _LARGEST}
