@@ -26,7 +26,7 @@ _NOT_BELOW = re.compile(r"positive|natural|non-?negative|\bwhole\b|prime", re.IG
 
 #: Letters, between signs of mathematics or one by one: ``$m$ and $n$``, ``$m, n$``, ``$n\ge 2$``.
 _ONE = (
-    r"(?:\$\s*[A-Za-z](?:\s*,\s*[A-Za-z])*\s*(?:(?:>|<|\\[gl]eq?|\\ne)[^$]{0,20})?\$"
+    r"(?:\$\s*[A-Za-z](?:\s*,\s*[A-Za-z]){0,6}\s*(?:(?:>|<|\\[gl]eq?|\\ne)[^$]{0,20})?\$"
     r"|(?<![A-Za-z\\$])[nkmjpq](?![A-Za-z]))"
 )
 _SOME = rf"{_ONE}(?:\s*(?:,\s*and|,|and)\s*{_ONE}){{0,6}}"
@@ -42,7 +42,8 @@ _IS = re.compile(
     re.IGNORECASE,
 )
 _IN_SET = re.compile(
-    r"([A-Za-z](?:\s*,\s*[A-Za-z])*)\s*\\in\s*\\(?:mathbb\s*\{?\s*([ZN])|(Z|N)(?![a-z]))"
+    r"(?<![A-Za-z\\])([A-Za-z](?:\s?,\s?[A-Za-z]){0,4})\s{0,2}\\in\s*"
+    r"\\(?:mathbb\s*\{?\s*([ZN])|(Z|N)(?![a-z]))"
 )
 _POSITIVE = re.compile(
     rf"positive\s+(?:real\s+)?(?:numbers?|constants?|reals?)\s+({_SOME})"

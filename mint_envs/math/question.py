@@ -35,7 +35,7 @@ from .answer.tree import Call, Group, Node, Num, Relation, Sym, Text
 from .answer.words import special
 from .letters import said_of
 
-_LONGEST = 4_000  # characters of a question that are looked at: its end, where it asks
+_LONGEST = 3_000  # characters of a question that are looked at: its end, where it asks
 _FORMULAS = 80  # texts of one question that are parsed
 _CHARACTERS = 1_200  # of those together
 _PARTS = 100  # forms of one question
@@ -135,10 +135,11 @@ def _in_other_forms(gold: str, question: str) -> tuple[_Shown, ...]:
     if goal is None or _OPTION.search(gold):
         return ()  # choices and words have no form
     right, comparer = parse(clean(gold)), Comparer(said_of(question))
+    several = isinstance(right, Group) and len(right.items) > 2  # two may be one with a sign
     found: dict[Form, str] = {}
     for text, node, shown in formulas(question):
         own = shown == goal and (not text or _style(text) == _style(gold))
-        if own or shown in found:
+        if own or shown in found or (several and isinstance(node, Num | Sym | Call)):
             continue
         with suppress(Unreadable):
             if comparer.same(right, node):
