@@ -116,12 +116,23 @@ class Comparer(Scalars):
         if len(a) != len(b) or len(a) > MAX_ITEMS:
             return False
         rest = list(b)
-        for item in a:
+        for item in self._unmatched(a, rest):
             found = next((other for other in rest if self.same(item, other)), None)
             if found is None:
                 return False
             rest.remove(found)
         return True
+
+    @staticmethod
+    def _unmatched(items: Sequence[Node], rest: list[Node]) -> list[Node]:
+        """The items that are not in ``rest`` as they stand; the others are taken from it."""
+        left = []
+        for item in items:
+            if item in rest:
+                rest.remove(item)
+            else:
+                left.append(item)
+        return left
 
     # --- sets, lists, tuples
 
