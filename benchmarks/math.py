@@ -10,12 +10,13 @@ Peers are whichever of these are installed: Math-Verify, TRL's accuracy reward, 
 math_reward and math_dapo (``pip install math-verify trl verl``). PRM800K's grader is on no
 registry. verl's prime_math is left out: it evaluates model text as code.
 
-GSM8K and MATH-500 make several sets each: the worked solution as the response (gold), the answer
-written in another way, wrong numbers, signs and digits; and the solution without ``#### 18`` or its
-box, where the answer has to be found in a sentence. Every grader judges a row before the next row
-is taken, each time in another order; times are CPU time. A string comparison gets all of gold right
-by construction: these sets check wiring, false positives and speed, they do not rank graders. The
-cases do.
+Ours is given the question where a row has it. GSM8K and MATH-500 make several sets each: the worked
+solution as the response (gold), the answer written in another way, wrong numbers, signs and digits;
+the solution without ``#### 18`` or its box, where the answer has to be found in a sentence; and
+formulas of the question, as they stand and idly changed (copies). Every grader judges a row before
+the next row is taken, each time in another order; times are CPU time. A string comparison gets all
+of gold right by construction: these sets check wiring, false positives and speed, they do not rank
+graders. The cases do.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich import box
 from rich.console import Console
@@ -43,10 +44,18 @@ from mint_envs.datasets import load_rows
 from mint_envs.errors import DatasetError
 from mint_envs.math import grade
 
-#: (gold, response, whether the response is right)
-Row = tuple[str, str, bool]
-#: True, False, or None for "cannot tell"
+#: (gold, response): True, False, or None for "cannot tell"
 Grader = Callable[[str, str], bool | None]
+
+
+class Row(NamedTuple):
+    """One response to judge; ``right`` is whether it is."""
+
+    gold: str
+    response: str
+    right: bool
+    question: str = ""
+
 
 _TIMES = ("p50 ms", "p99 ms", "worst ms")
 TESTS = Path(__file__).parent.parent / "tests" / "data"
@@ -55,8 +64,8 @@ TESTS = Path(__file__).parent.parent / "tests" / "data"
 # -- graders ----------------------------------------------------------------------------------
 
 
-def ours(gold: str, response: str) -> bool | None:
-    reward = grade(gold, response, sympy=False)
+def ours(gold: str, response: str, question: str = "") -> bool | None:
+    reward = grade(gold, response, question, sympy=False)
     return None if reward.metadata["verdict"] == "unknown" else reward.score == 1
 
 
@@ -135,6 +144,10 @@ MAKERS: dict[str, Callable[[], Grader]] = {
 }
 
 
+#: Graders that take the question too; no other has a place for it.
+WITH_QUESTION: tuple[Callable[..., bool | None], ...] = (ours,)
+
+
 def graders(only: Sequence[str], console: Console) -> dict[str, Grader]:
     """Return the graders that can be imported; say which cannot, and why."""
     found = {}
@@ -155,17 +168,22 @@ def cases(path: Path) -> list[Row]:
     """Rows with ``gold``, ``response`` and ``verdict`` (true: right)."""
     lines = path.read_text(encoding="utf-8").splitlines()
     items = [json.loads(line) for line in lines if line.strip()]
-    return [(item["gold"], item["response"], bool(item["verdict"])) for item in items]
+    return [
+        Row(item["gold"], item["response"], bool(item["verdict"]), item.get("question") or "")
+        for item in items
+    ]
 
 
 def gsm8k(rows: Sequence[Any]) -> dict[str, list[Row]]:
     solved = [(_last(row), row.get("solution") or row["answer"]) for row in rows]
     wrong = [(gold, text, str(int(gold) + 1)) for gold, text in solved]
     return {
-        "GSM8K gold": [(gold, text, True) for gold, text in solved],
-        "GSM8K rewritten": [(g, f"So it is $\\boxed{{{int(g):,}}}$.", True) for g, _ in solved],
-        "GSM8K no last line": [(g, text.rpartition("####")[0], True) for g, text in solved],
-        "GSM8K wrong": [(g, f"{t.rpartition('####')[0]}#### {bad}", False) for g, t, bad in wrong],
+        "GSM8K gold": [Row(gold, text, True) for gold, text in solved],
+        "GSM8K rewritten": [Row(g, f"So it is $\\boxed{{{int(g):,}}}$.", True) for g, _ in solved],
+        "GSM8K no last line": [Row(g, text.rpartition("####")[0], True) for g, text in solved],
+        "GSM8K wrong": [
+            Row(g, f"{t.rpartition('####')[0]}#### {bad}", False) for g, t, bad in wrong
+        ],
     }
 
 
@@ -174,15 +192,37 @@ def _last(row: Any) -> str:
 
 
 def math500(rows: Sequence[Any]) -> dict[str, list[Row]]:
-    golds = [str(row["answer"]) for row in rows]
+    asked = [(str(row["answer"]), str(row["problem"])) for row in rows]
+    pairs = list(zip(asked, (row["solution"] for row in rows), strict=True))
     boxed = "The answer is $\\boxed{{{}}}$.".format
     return {
-        "MATH-500 gold": [(str(row["answer"]), row["solution"], True) for row in rows],
-        "MATH-500 no box": [(str(row["answer"]), unboxed(row["solution"]), True) for row in rows],
-        "MATH-500 rewritten": [(gold, boxed(rewritten(gold)), True) for gold in golds],
-        "MATH-500 digit": [(g, boxed(w), False) for g in golds if (w := digit_changed(g))],
-        "MATH-500 sign": [(g, boxed(w), False) for g in golds if (w := sign_flipped(g))],
+        "MATH-500 gold": [Row(g, solution, True, q) for (g, q), solution in pairs],
+        "MATH-500 no box": [Row(g, unboxed(solution), True, q) for (g, q), solution in pairs],
+        "MATH-500 rewritten": [Row(g, boxed(rewritten(g)), True, q) for g, q in asked],
+        "MATH-500 digit": [Row(g, boxed(w), False, q) for g, q in asked if (w := digit_changed(g))],
+        "MATH-500 sign": [Row(g, boxed(w), False, q) for g, q in asked if (w := sign_flipped(g))],
+        "MATH-500 copies": [
+            Row(g, f"\\boxed{{{way.format(copy)}}}", False, q)
+            for g, q in asked
+            for copy in copied(g, q)
+            for way in _IDLE
+        ],
     }
+
+
+#: Ways to write a formula that change nothing.
+_IDLE = ("{}", "({})", "{}+0", "1 \\cdot ({})", "-(-({}))")
+
+
+def copied(gold: str, question: str) -> list[str]:
+    """The formulas of a question and their sides, without those that are the answer as it is."""
+    spans = [
+        a or b for a, b in re.findall(r"(?<!\\)\$([^$]+)\$|\\\[(.+?)\\\]", question, re.DOTALL)
+    ]
+    sides = [side.strip(" .,;:\n") for span in spans for side in (span, *span.split("="))]
+    bare = re.compile(r"\s|\\left(?!a)|\\right(?!a)|[{}]|\\text|\\!|(?<=\\)[dt](?=frac)").sub
+    own = bare("", gold)
+    return [s for s in dict.fromkeys(sides) if s and bare("", s).rpartition("=")[2] != own]
 
 
 def unboxed(solution: str) -> str:
@@ -243,20 +283,21 @@ def judge(rows: Sequence[Row], found: dict[str, Grader], title: str) -> dict[str
     tallies = {name: Tally() for name in names}
     for name in names:  # what is loaded on first use is no part of a verdict
         found[name]("\\frac{1}{2}", "\\boxed{0.5}")
-    for number, (gold, response, right) in enumerate(track(rows, title, transient=True)):
+    for number, row in enumerate(track(rows, title, transient=True)):
         turn = number % len(names)
         for name in names[turn:] + names[:turn]:
+            judged = (*row[:2], row.question) if found[name] in WITH_QUESTION else row[:2]
             start = time.process_time()
             try:
-                verdict = found[name](gold, response)
+                verdict = found[name](*judged)
             except Exception:  # a grader that raises has given no verdict
                 verdict = None
-            tallies[name].add(verdict, right, time.process_time() - start)
+            tallies[name].add(verdict, row.right, time.process_time() - start)
     return tallies
 
 
 def report(title: str, rows: Sequence[Row], tallies: dict[str, Tally]) -> Table:
-    wrong = sum(not right for *_, right in rows)
+    wrong = sum(not row.right for row in rows)
     title = f"{title}: {len(rows)} rows, {wrong} of them wrong"
     table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
     table.add_column("grader")

@@ -24,6 +24,8 @@ from test_math_properties import MOST_CPU_S, PIECES, cpu_seconds
 from mint_envs.core import Reward
 from mint_envs.math import grade
 from mint_envs.math.grade import _read, judge
+from mint_envs.math.letters import said_of
+from mint_envs.math.question import formulas
 
 _DATA = Path(__file__).parent / "data"
 _SIGNS = list(" \t\n,.;:!?$_*-+=<>()[]{}|\\/'\"^%&#`0123456789abxyzAB½√²−年答选是，。")
@@ -124,6 +126,21 @@ def faults(gold: str, response: str, reward: Reward, spent: float) -> Iterator[s
         yield from asymmetry(gold, response)
 
 
+def with_question(pair: Pair, count: int, known: list[str]) -> Iterator[str]:
+    """A question is any text, the right answer among it; it raises nothing, and is bounded."""
+    rng = random.Random(count)
+    question = " ".join((f"${pair[0]}$", rng.choice(known), rng.choice(pair)))
+    for cache in (_read, said_of, formulas):
+        cache.cache_clear()
+    start = time.thread_time()
+    reward = grade(*pair, question, sympy=False)
+    spent = time.thread_time() - start
+    if reward.metadata["reason"].startswith("internal"):
+        yield f"{reward.metadata['reason']} with the question {question[:2000]!r}"
+    if spent > 2 * MOST_CPU_S:
+        yield f"{spent:.3f} s of CPU with the question {question[:2000]!r}"
+
+
 def asymmetry(first: str, second: str) -> Iterator[str]:
     if judge(first, second)[0] != judge(second, first)[0]:
         yield "not symmetric"
@@ -141,7 +158,7 @@ def fuzz(seed: int, minutes: float) -> int:
         pair = source(random.Random(f"{seed}/{count}"), known)
         reward, spent = timed(*pair)
         dearest = max(dearest, (spent, where))
-        for fault in faults(*pair, reward, spent):
+        for fault in (*faults(*pair, reward, spent), *with_question(pair, count, known)):
             wrong += 1
             print(f"{fault}: {where}: {pair!r:.2000}", flush=True)
         if count % 1000 == 0:

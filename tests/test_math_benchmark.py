@@ -23,7 +23,8 @@ def test_it_runs_on_a_cases_file(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_it_counts_false_positives_and_negatives() -> None:
-    rows = [("1", "#### 1", True), ("1", "#### 2", True), ("1", "#### 1", False)]
+    cases = [("1", "#### 1", True), ("1", "#### 2", True), ("1", "#### 1", False)]
+    rows = [benchmark.Row(*case) for case in cases]
     tally = benchmark.judge(rows, {"ours": benchmark.ours}, "rows")["ours"]
     assert (tally.false_positives, tally.false_negatives, tally.unknown) == (1, 1, 0)
 
@@ -49,6 +50,21 @@ def test_changed_answers_are_changed() -> None:
     assert benchmark.rewritten(r"\left( 3, \frac{1}{2} \right)") == (
         r"\displaystyle (3,\tfrac{1}{2})"
     )
+
+
+def test_ours_is_given_the_question(tmp_path: Path) -> None:
+    row = benchmark.Row("x^2-1", "\\boxed{(x-1)(x+1)}", False, "Expand $(x-1)(x+1)$.")
+    tally = benchmark.judge([row], {"ours": benchmark.ours}, "rows")["ours"]
+    assert tally.false_positives == 0
+    path = tmp_path / "cases.jsonl"
+    path.write_text(json.dumps({**row._asdict(), "verdict": row.right}))
+    assert benchmark.cases(path) == [row]
+
+
+def test_copies_are_not_the_answer() -> None:
+    assert benchmark.copied("12", "If $T = 12$, and $x+1=13$, find \\[2T.\\]") == [
+        "T", "x+1=13", "x+1", "13", "2T",
+    ]  # fmt: skip
 
 
 def test_a_solution_is_unboxed() -> None:

@@ -107,3 +107,23 @@ def test_the_kit_finds_a_crash_of_the_grader(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(grade.__globals__, "find", _crash)
     with pytest.raises(ContractError, match="grading crashed"):
         check_task(MathTask(), problems=1, max_examples=5, other_process=False)
+
+
+FORTY = {
+    "whole numbers": r"\lfloor\log_2(n+{0})\rfloor+{0}",
+    "roots of whole numbers": r"\lfloor\sqrt{{n+{0}}}\rfloor",
+    "sines": r"x^{{{0}}}+\sin(x+{0})",
+    "letters of their own": r"x_{{{0}}}+y_{{{0}}}",
+    "roots": r"\sqrt{{{0}}}+\sqrt{{{0}+1}}",
+    "equations": r"x={0}+\sqrt{{{0}}}",
+}
+
+
+@pytest.mark.parametrize("name", FORTY)
+@pytest.mark.parametrize("end", ["", "+1"])
+def test_two_sets_of_forty_formulas_cost_no_more_than_others(name: str, end: str) -> None:
+    items = [FORTY[name].format(i) for i in range(2, 42)]
+    response = box(", ".join(reversed(items)) + end)
+    verdict = grade(", ".join(items), response, sympy=False).metadata["verdict"]
+    assert verdict in (("unknown", "different") if end else ("unknown", "equal"))
+    assert cpu_seconds(", ".join(items), response) < MOST_CPU_S

@@ -30,13 +30,18 @@ def audit_problem(problem: MathProblem, row: Row, number: int, name: str) -> Aud
     why = unreadable(problem.answer)
     if why:
         audited.add("unreadable answer", f"{problem.answer[:80]!r}: {why}")
-    elif grade(problem.answer, f"\\boxed{{{problem.answer}}}").score != 1.0:
+    elif not _pays_itself(problem):
         audited.add(
             "unpaid answer", f"\\boxed{{{problem.answer[:80]}}} does not earn the full mark"
         )
     _sum(problem, audited)
     _check_solution(problem, row, audited)
     return audited
+
+
+def _pays_itself(problem: MathProblem) -> bool:
+    boxed = f"\\boxed{{{problem.answer}}}"
+    return grade(problem.answer, boxed, problem.question).score == 1.0
 
 
 def _sum(problem: MathProblem, audited: Audited) -> None:

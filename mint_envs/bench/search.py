@@ -132,7 +132,7 @@ def _by_answer(one: Tried) -> bool | None:
     gold = framed(one.item.gold)[1]
     if unreadable(gold):
         return None
-    if grade_answer(gold, one.turns[0]).score == 1.0:
+    if grade_answer(gold, one.turns[0], one.item.prompt).score == 1.0:
         return True
     # What is wrong without a doubt: another number than the right one comes last.
     last = re.findall(r"-?\d+", one.turns[0])[-1:]

@@ -2,7 +2,8 @@
 
 Four tiers, from cheap to dear, each only for what the one before leaves open: the same *text*;
 the same exact *number*; the same *tree* (parsed, compared by structure, scalars by value); and,
-with ``pip install 'mint-envs[math]'``, the same for *sympy*, in a process of its own.
+with ``pip install 'mint-envs[math]'``, the same for *sympy*, in a process of its own. With the
+*question*, an equal answer that only repeats it is different after all (see ``question``).
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ from ..core import Reward
 from ..errors import GraderFault, SettingError
 from . import fallback
 from .answer.compare import Comparer
-from .answer.limits import MAX_ANSWER, Unreadable
+from .answer.limits import MAX_ANSWER, Overworked, Unreadable
 from .answer.normal import clean, plain_number
 from .answer.parse import parse
+from .answer.readings import readings
+from .answer.said import Said
 from .answer.tree import Group, Node
+from .letters import said_of
 from .prose.extract import Found, find
 from .prose.prose import is_sum
+from .question import short_of
 
 _MAX_CREDIT = 0.1
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
@@ -31,6 +36,7 @@ _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 def grade(
     gold: str,
     response: str,
+    question: str | None = None,
     *,
     strict: bool = False,
     format_credit: float = 0.0,
@@ -46,6 +52,9 @@ def grade(
     Args:
         gold: the right answer, in LaTeX or plain text: ``"72"``, ``"\\\\frac{1}{2}"``, ``"(3,4]"``.
         response: any text; where the answer is looked for, ``mint_envs.math.prose.extract`` says.
+        question: what was asked. Where a formula of it equals ``gold``, the problem asks for
+            another form of it, and what is left as it stood is no answer. It may say, too, which
+            letters are whole numbers, prime or positive.
         strict: take an answer only from a box, ``####``, a line "Answer: ..." or ``<answer>``.
         format_credit: score of a wrong answer that is well formed and in one of those places,
             0 to 0.1.
@@ -62,10 +71,11 @@ def grade(
         GraderFault: the grader crashed, which is a fault of ours; the verdict is ``unknown``.
 
     Raises:
-        SettingError: ``format_credit`` out of range, or ``gold`` is no text.
+        SettingError: ``format_credit`` out of range, or ``gold`` or ``question`` is no text.
     """
-    if not isinstance(gold, str):
-        raise SettingError(f"gold={gold!r} must be text: pass {str(gold)!r}")
+    for name, text in (("gold", gold), ("question", question or "")):
+        if not isinstance(text, str):
+            raise SettingError(f"{name}={text!r} must be text: pass {str(text)!r}")
     if not 0.0 <= format_credit <= _MAX_CREDIT:
         raise SettingError(f"format_credit={format_credit!r} must be from 0 to {_MAX_CREDIT}")
     plain = response.strip()
@@ -75,7 +85,7 @@ def grade(
         found = find(response, strict)
         if worked_out and is_sum(found.answer):
             found = replace(found, reason="not worked out")
-        return _graded(gold, found, format_credit, set_credit, sympy)
+        return _graded(gold, found, question or "", format_credit, set_credit, sympy)
     except Exception as error:  # a fault of ours must not stop a training run
         _tell(gold, response, error)
         return _reward(0.0, "unknown", "", "none", "none", f"internal: {error!r}")
@@ -99,25 +109,40 @@ def _whole_number(gold: str, answer: str) -> Reward:
     return _reward(0.0, "different", answer, "whole", "number", "a different answer")
 
 
-def _graded(gold: str, found: Found, format_credit: float, set_credit: bool, sympy: bool) -> Reward:
+def _graded(
+    gold: str, found: Found, question: str, format_credit: float, set_credit: bool, sympy: bool
+) -> Reward:
     if found.reason or not found.answer:
         verdict = "unknown" if "too long" in found.reason else "different"
         return _reward(0.0, verdict, found.answer, found.where, "extract", found.reason or "empty")
-    verdict, tier, reason = judge(gold, found.answer, prose=found.is_prose, sympy=sympy)
-    if verdict == "equal" and any(judge(gold, rival)[0] != "equal" for rival in found.rivals):
-        verdict, tier, reason = "different", "extract", "two different answers"
+    verdict, tier, reason = _verdict(gold, found, question, sympy)
     score = float(verdict == "equal")
-    if not score and set_credit and not found.rivals:
+    if not score and set_credit and not found.rivals and tier != "question":
         score = _shared(gold, found)
     if not score and format_credit and verdict == "different" and _well_formed(found):
         score = format_credit
     return _reward(score, verdict, found.answer, found.where, tier, reason)
 
 
-def judge(gold: str, answer: str, prose: bool = False, sympy: bool = False) -> tuple[str, str, str]:
+def _verdict(gold: str, found: Found, question: str, sympy: bool) -> tuple[str, str, str]:
+    verdict, tier, reason = judge(gold, found.answer, found.is_prose, sympy, question)
+    if verdict != "equal":
+        return verdict, tier, reason
+    if any(judge(gold, rival, question=question)[0] != "equal" for rival in found.rivals):
+        return "different", "extract", "two different answers"
+    if question and tier != "text":  # the right answer's own text is right wherever it stands
+        lack = short_of(answer_of_solution(gold), found.answer, question)
+        if lack:
+            return "different", "question", lack
+    return verdict, tier, reason
+
+
+def judge(
+    gold: str, answer: str, prose: bool = False, sympy: bool = False, question: str = ""
+) -> tuple[str, str, str]:
     """Return (verdict, tier, reason) for two answers; no search for them in a longer text.
 
-    ``verdict`` is symmetric: ``judge(a, b)`` and ``judge(b, a)`` agree.
+    Without a question ``verdict`` is symmetric: ``judge(a, b)`` and ``judge(b, a)`` agree.
     """
     wanted, value, tree = _read(gold)
     given = clean(answer)
@@ -129,7 +154,11 @@ def judge(gold: str, answer: str, prose: bool = False, sympy: bool = False) -> t
             return "equal", "number", ""
         if "." not in wanted and "." not in given:  # else one may be the other, rounded
             return "different", "number", "a different number"
-    doubt = f"the right answer: {tree}" if isinstance(tree, str) else _doubt(tree, given, prose)
+    doubt = (
+        f"the right answer: {tree}"
+        if isinstance(tree, str)
+        else _doubt(tree, (wanted, given), prose, question)
+    )
     if doubt is None or ("," in given and _listed(wanted) == _listed(given)):
         return "equal", "tree", ""
     if not doubt:
@@ -139,25 +168,40 @@ def judge(gold: str, answer: str, prose: bool = False, sympy: bool = False) -> t
     return "unknown", "none", doubt
 
 
-def _doubt(tree: Node, given: str, prose: bool) -> str | None:
-    """Return None if ``given`` equals ``tree``, ``""`` if it does not, or why that is unknown."""
+def _doubt(tree: Node, texts: tuple[str, str], prose: bool, question: str) -> str | None:
+    """Return None if the answer equals ``tree``, ``""`` if it does not, or why that is unknown."""
     try:
-        other = parse(given, prose)
+        other = parse(texts[1], prose)
     except Unreadable as error:
         return str(error)
-    doubt = _compared(tree, other)
-    if not doubt:
-        return doubt
-    # A part that cannot be compared ends the search, or comes after one that differs: the order
-    # of the two answers is not to matter.
-    back = _compared(other, tree)
+    said, turned = said_of(question), texts[0] > texts[1]
+    doubt = _either_way(tree, other, turned, said)
+    if doubt is None or any(
+        _either_way(*pair, turned, said) is None for pair in readings(tree, other, texts, said)
+    ):
+        return None
+    return doubt
+
+
+def _either_way(a: Node, b: Node, turned: bool, said: Said) -> str | None:
+    """Compare in one order whichever comes first: where work ends is not to depend on that."""
+    if turned:
+        a, b = b, a
+    try:
+        doubt = _compared(a, b, said)
+        # A part that cannot be compared ends the search, or comes after one that differs.
+        back = _compared(b, a, said) if doubt else doubt
+    except Overworked as error:
+        return str(error)
     return doubt if back else back
 
 
-def _compared(a: Node, b: Node) -> str | None:
+def _compared(a: Node, b: Node, said: Said) -> str | None:
     try:
-        comparer = Comparer()
+        comparer = Comparer(said)
         return None if comparer.same(a, b) else comparer.doubt
+    except Overworked:
+        raise
     except Unreadable as error:
         return str(error)
 

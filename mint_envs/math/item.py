@@ -15,6 +15,7 @@ class MathItem(Form):
     grader: ClassVar[str] = "mint_envs.math.grade:grade"
     gold: Text
     response: Text
+    question: Text | None = None
     strict: Flag = False
     format_credit: Annotated[Number, Field(ge=0, le=0.1)] = 0.0
     set_credit: Flag = False

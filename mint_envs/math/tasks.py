@@ -87,6 +87,7 @@ class MathTask(DatasetTask[MathProblem]):
         return grade(
             problem.answer,
             text,
+            problem.question,
             strict=self._strict,
             format_credit=self._format_credit,
             set_credit=self._set_credit,

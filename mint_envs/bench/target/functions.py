@@ -195,8 +195,10 @@ def _maker(parameter: inspect.Parameter, number: int) -> tuple[str, Call]:
         return "", lambda row, prompt, response: None
     if name in RESPONSES or (number == 0 and name == "text"):
         return "response", lambda row, prompt, response: response
-    if name in ("prompt", "question", "query"):
+    if name in ("prompt", "query"):
         return "prompt", lambda row, prompt, response: prompt
+    if name == "question":
+        return "prompt", lambda row, prompt, response: _question(row, prompt)
     if name in _SAMPLES:
         return "sample", lambda row, prompt, response: row
     if name in GOLDS:
@@ -204,6 +206,14 @@ def _maker(parameter: inspect.Parameter, number: int) -> tuple[str, Call]:
     if parameter.default is parameter.empty:
         return "field", lambda row, prompt, response: row[name]
     return "field", lambda row, prompt, response: row.get(name, parameter.default)
+
+
+def _question(row: Row, prompt: Prompt) -> str:
+    """The row's own question as text; else what the prompt says."""
+    own = row.get("question")
+    if isinstance(own, str):
+        return own
+    return as_text(prompt)
 
 
 def _only_reward(value: Any) -> Any:

@@ -346,7 +346,9 @@ def _bracketed(left: str, right: str, items: list[Node]) -> Node:
 
 def _applied(name: str, node: Node, base: Node | None) -> Call:
     if name in ("log", "lg", "ln"):
-        if name != "ln" and base is None:
+        if name == "log" and base is None:
+            return Call("log", (node,))  # to base 10, unless nothing gives a base
+        if name == "lg" and base is None:
             base = Num(Fraction(10))
         top = Call("ln", (node,))
         return top if base is None or base == Sym("e") else Call("/", (top, Call("ln", (base,))))

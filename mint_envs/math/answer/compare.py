@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from . import relations
-from .limits import MAX_ITEMS, MAX_PAIRS, Unreadable
-from .operations import is_real
+from .limits import MAX_ITEMS, MAX_PAIRS, Overworked
+from .said import NOTHING, Said
+from .scalars import Scalars, names_of_scalar
 from .tree import (
     INFINITY,
     Based,
@@ -28,25 +29,23 @@ from .tree import (
     negative,
 )
 from .units import LETTERS, canonical, compatible, measures
-from .value import NEGATIVE, Evaluator, agree, points, rounds_to
 from .words import counted_things, is_plain_noun
 
 _SCALARS = (Num, Sym, Call)
 _SETS = ("set", "list")
 
 
-class Comparer:
+class Comparer(Scalars):
     """Compares answers within the work limit of one verdict."""
 
-    def __init__(self) -> None:
-        self.evaluator = Evaluator()
-        self.doubt = ""
+    def __init__(self, said: Said = NOTHING) -> None:
+        super().__init__(said)
         self._pairs = MAX_PAIRS
 
     def same(self, a: Node, b: Node) -> bool:
         self._pairs -= 1
         if self._pairs < 0:
-            raise Unreadable("too much to compare")
+            raise Overworked("too much to compare")
         if a == b:
             return True
         if _rank(a) > _rank(b):  # one order of the rules, so that verdicts are symmetric
@@ -117,12 +116,23 @@ class Comparer:
         if len(a) != len(b) or len(a) > MAX_ITEMS:
             return False
         rest = list(b)
-        for item in a:
+        for item in self._unmatched(a, rest):
             found = next((other for other in rest if self.same(item, other)), None)
             if found is None:
                 return False
             rest.remove(found)
         return True
+
+    @staticmethod
+    def _unmatched(items: Sequence[Node], rest: list[Node]) -> list[Node]:
+        """The items that are not in ``rest`` as they stand; the others are taken from it."""
+        left = []
+        for item in items:
+            if item in rest:
+                rest.remove(item)
+            else:
+                left.append(item)
+        return left
 
     # --- sets, lists, tuples
 
@@ -231,7 +241,7 @@ class Comparer:
             unit = canonical(_letters(b.args[-1]))
             value = b.args[0] if len(b.args) == 2 else Call("*", b.args[:-1])
             return self._same_quantity(a, Quantity(value, unit))
-        if a.unit == "degree" and isinstance(b, Call) and "pi" in _names(b):
+        if a.unit == "degree" and isinstance(b, Call) and "pi" in names_of_scalar(b):
             return self.same(_turned(a), b)
         if isinstance(b, Num | Call | Sym):
             return self.same(a.value, b)
@@ -268,39 +278,7 @@ class Comparer:
                 [_with_sign(a, True), _with_sign(a, False)],
                 [_with_sign(b, True), _with_sign(b, False)],
             )
-        names = _names(a) | _names(b)
-        if names & {"inf", "\\ldots", "reals", "integers", "otherwise"}:
-            return False
-        try:
-            if names - {"pi", "e", "i"}:
-                return self._identical(a, b)
-            return self._equal(a, b)
-        except Unreadable as error:
-            self.doubt = str(error)
-            return False
-
-    def _equal(self, a: Node, b: Node) -> bool:
-        left, right = self.evaluator.value(a, -1), self.evaluator.value(b, -1)
-        return agree(left, right) or rounds_to(left, b) or rounds_to(right, a)
-
-    def _identical(self, a: Node, b: Node) -> bool:
-        """Equal at the fixed points: wherever both are defined and, below zero, both real."""
-        compared = 0
-        for point in points(_names(a) | _names(b)):
-            try:
-                left, right = self.evaluator.value(a, point), self.evaluator.value(b, point)
-            except Unreadable as error:
-                self.doubt = str(error)
-                continue
-            if point in NEGATIVE and not (is_real(left) and is_real(right)):
-                continue
-            if not agree(left, right):
-                self.doubt = ""
-                return False
-            compared += 1
-        if compared >= 2:
-            self.doubt = ""
-        return compared >= 2
+        return self.agreeing(a, b)
 
 
 def _rank(node: Node) -> int:
@@ -348,14 +326,6 @@ def _with_sign(node: Node, positive: bool) -> Node:
         plus = positive == (node.name == "pm")
         return Call("+", (args[0], args[1] if plus else negative(args[1])))
     return Call(node.name, args)
-
-
-def _names(node: Node) -> set[str]:
-    if isinstance(node, Sym):
-        return {node.name}
-    if isinstance(node, Call):
-        return set().union(*map(_names, node.args))
-    return set()
 
 
 def _letters(node: Node) -> str:

@@ -16,8 +16,13 @@ MAX_DIGITS = 1_000  # of one number as written
 MAX_ITEMS = 40  # of a set, tuple or list
 MAX_BITS = 8_192  # of an exact number on the way
 MAX_WORK = 2_500
+MAX_SAMPLED = 5_000  # of the same, for letters that are whole numbers
 MAX_PAIRS = 4_000  # of parts that are compared
 
 
 class Unreadable(Exception):
     """An answer that cannot be parsed or computed within the limits. Never leaves this room."""
+
+
+class Overworked(Unreadable):
+    """The work of one verdict is used up: nothing more will be computed."""

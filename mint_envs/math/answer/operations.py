@@ -258,6 +258,14 @@ def _binomial(above: Value, below: Value) -> Value:
     return result
 
 
+def nearest(value: Value) -> Value:
+    """Return the whole number that ``value`` is, but for noise; else ``value``."""
+    if isinstance(value, Fraction) or not is_real(value):
+        return value
+    whole = context().nint(value)
+    return Fraction(int(whole)) if abs(value - whole) < context().tolerance else value
+
+
 def _rounding(function: Callable[[Any], int]) -> Callable[[Value], Value]:
     def apply(value: Value) -> Value:
         if isinstance(value, Fraction):
@@ -310,6 +318,7 @@ OPERATIONS: dict[str, Callable[..., Value]] = {
     "floor": _rounding(math.floor),
     "ceil": _rounding(math.ceil),
     "ln": _function("ln"),
+    "log": _function("log10"),
     **{
         name: _function(called)
         for name, called in (
@@ -319,4 +328,4 @@ OPERATIONS: dict[str, Callable[..., Value]] = {
         )
     },
 }  # fmt: skip
-INEXACT = frozenset("ln sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh".split())
+INEXACT = frozenset("ln log sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh".split())

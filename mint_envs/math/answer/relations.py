@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from .ground import Comparing
 from .limits import Unreadable
 from .operations import Value, is_real, quotient
+from .places import complex_places
+from .scalars import names_of_scalar
 from .tree import (
     INFINITY,
     Call,
@@ -24,9 +26,6 @@ from .tree import (
     negative,
 )
 from .value import agree
-
-if TYPE_CHECKING:
-    from .compare import Comparer
 
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!=", "~": "~"}
 _UP, _DOWN = ("<", "<="), (">", ">=")
@@ -48,7 +47,7 @@ def is_name(node: Node) -> bool:
     return False
 
 
-def solved(comparer: Comparer, relation: Relation) -> Node | None:
+def solved(comparer: Comparing, relation: Relation) -> Node | None:
     """Return ``v`` of ``x = v`` and ``x = ... = v``, or of a computation ``2 + 3 = v``.
 
     The steps between must agree, so that ``x = 5 + 1 = 7`` has no value.
@@ -72,7 +71,7 @@ def solved(comparer: Comparer, relation: Relation) -> Node | None:
     return exact[-1]
 
 
-def _needs_no_rounding(comparer: Comparer, node: Node) -> bool:
+def _needs_no_rounding(comparer: Comparing, node: Node) -> bool:
     """Whether who writes ``node \\approx 1.3`` commits to 1.3: of 1.25, of a computation.
 
     Beside a root or a fraction in lowest terms a decimal only says how large it is.
@@ -84,7 +83,7 @@ def _needs_no_rounding(comparer: Comparer, node: Node) -> bool:
     if _is_fraction(node):
         return False
     try:
-        return isinstance(comparer.evaluator.value(node, -1), Fraction)
+        return isinstance(comparer.evaluator.value(node), Fraction)
     except Unreadable:
         return False
 
@@ -186,13 +185,13 @@ def both_bounds(items: Sequence[Node]) -> Interval | None:
     return Interval(low[0].low, high[0].high, low[0].low_open, high[0].high_open)
 
 
-def value_or_self(comparer: Comparer, node: Node) -> Node:
+def value_or_self(comparer: Comparing, node: Node) -> Node:
     """Return what ``node`` solves to, if it is an equation; else ``node``."""
     value = solved(comparer, node) if isinstance(node, Relation) else node
     return node if value is None else value
 
 
-def without_points(comparer: Comparer, node: Node) -> Node | None:
+def without_points(comparer: Comparing, node: Node) -> Node | None:
     """Return ``\\R \\setminus \\{1, 2\\}`` as a union of intervals; None if it is no such thing."""
     if not isinstance(node, Group) or node.kind != "minus" or node.items[0] != Sym("reals"):
         return None
@@ -200,9 +199,7 @@ def without_points(comparer: Comparer, node: Node) -> Node | None:
     if not isinstance(points, Group) or points.kind != "set":
         return None
     try:
-        ordered = sorted(
-            comparer.members(points), key=lambda item: comparer.evaluator.value(item, -1)
-        )
+        ordered = sorted(comparer.members(points), key=lambda item: comparer.evaluator.value(item))
     except (Unreadable, TypeError):
         return None
     ends = [negative(INFINITY), *ordered, INFINITY]
@@ -210,7 +207,7 @@ def without_points(comparer: Comparer, node: Node) -> Node | None:
     return Group("union", tuple(pieces)) if len(pieces) > 1 else pieces[0]
 
 
-def same_as_relation(comparer: Comparer, relation: Relation, other: Node) -> bool | None:
+def same_as_relation(comparer: Comparing, relation: Relation, other: Node) -> bool | None:
     """A relation beside an answer of another kind."""
     region = as_region(relation)
     if isinstance(region, Group):
@@ -231,7 +228,7 @@ def same_as_relation(comparer: Comparer, relation: Relation, other: Node) -> boo
     return False if _is_constant(other) else None
 
 
-def _approximates(comparer: Comparer, relation: Relation, other: Node) -> bool:
+def _approximates(comparer: Comparing, relation: Relation, other: Node) -> bool:
     """``\\sqrt2 \\approx 1.414`` is 1.414 too, if that is the root rightly rounded."""
     pair = approximation(relation)
     if pair is None or not comparer.same(pair[1], other):
@@ -240,7 +237,7 @@ def _approximates(comparer: Comparer, relation: Relation, other: Node) -> bool:
     if is_name(exact):
         return True
     try:
-        value = comparer.evaluator.value(exact, -1)
+        value = comparer.evaluator.value(exact)
         gap = (
             abs(value - decimal.value)
             if isinstance(value, Fraction)
@@ -251,7 +248,7 @@ def _approximates(comparer: Comparer, relation: Relation, other: Node) -> bool:
     return bool(gap * 10 ** max(decimal.places, 0) < 1)
 
 
-def same_relation(comparer: Comparer, a: Relation, b: Relation) -> bool:
+def same_relation(comparer: Comparing, a: Relation, b: Relation) -> bool:
     regions = as_region(a), as_region(b)
     if isinstance(regions[0], Interval) and isinstance(regions[1], Interval):
         return _variable(a) == _variable(b) and comparer.same(*regions)
@@ -275,7 +272,7 @@ def _variable(relation: Relation) -> Node | None:
     return next((side for side in relation.sides if is_name(side)), None)
 
 
-def _same_equation(comparer: Comparer, a: Relation, b: Relation) -> bool:
+def _same_equation(comparer: Comparing, a: Relation, b: Relation) -> bool:
     """Whether one is the other times a constant: ``2x + 4y = 3`` and ``y = 3/4 - x/2``."""
     try:
         factor = _factor(comparer, _difference(a), _difference(b))
@@ -297,11 +294,11 @@ def _difference(relation: Relation) -> Node:
     return Call("+", (left, negative(right)))
 
 
-def _factor(comparer: Comparer, a: Node, b: Node) -> Value | None:
+def _factor(comparer: Comparing, a: Node, b: Node) -> Value | None:
     """Return the constant k with a = k b at every fixed point; None if there is none."""
     factor = None
-    for point in range(6):
-        left, right = comparer.evaluator.value(a, point), comparer.evaluator.value(b, point)
+    for place in complex_places(names_of_scalar(a) | names_of_scalar(b))[:6]:
+        left, right = comparer.evaluator.value(a, place), comparer.evaluator.value(b, place)
         if left == 0 or right == 0:
             return None
         ratio = quotient(left, right)
@@ -321,7 +318,7 @@ def names_of(items: Sequence[Node]) -> list[Node]:
     return names if len(names) == len(items) else []
 
 
-def same_named(comparer: Comparer, a: Sequence[Node], b: Sequence[Node]) -> bool | None:
+def same_named(comparer: Comparing, a: Sequence[Node], b: Sequence[Node]) -> bool | None:
     """Compare ``x = 1, y = 2`` name by name; None unless both sides name several things."""
     first, second = names_of(a), names_of(b)
     if len(set(first)) < 2 or not second:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -100,3 +101,39 @@ def negative(node: Node) -> Node:
     if isinstance(node, Matrix):
         return Matrix(tuple(tuple(map(negative, row)) for row in node.rows))
     return Call("neg", (node,))
+
+
+def parts(node: Node) -> tuple[Node, ...]:
+    """The nodes that ``node`` is made of."""
+    if isinstance(node, Call):
+        return node.args
+    if isinstance(node, Group):
+        return node.items
+    if isinstance(node, Relation):
+        return node.sides
+    if isinstance(node, Matrix):
+        return sum(node.rows, ())
+    if isinstance(node, Interval):
+        return (node.low, node.high)
+    return (node.value,) if isinstance(node, Quantity) else ()
+
+
+def changed(node: Node, change: Callable[[Node], Node | None]) -> Node:
+    """Return ``node`` with each part changed for what ``change`` returns, unless that is None."""
+    found = change(node)
+    if found is not None:
+        return found
+    if isinstance(node, Call):
+        return Call(node.name, tuple(changed(arg, change) for arg in node.args))
+    if isinstance(node, Group):
+        return Group(node.kind, tuple(changed(item, change) for item in node.items))
+    if isinstance(node, Relation):
+        return Relation(tuple(changed(side, change) for side in node.sides), node.operators)
+    if isinstance(node, Matrix):
+        return Matrix(tuple(tuple(changed(cell, change) for cell in row) for row in node.rows))
+    if isinstance(node, Interval):
+        low, high = changed(node.low, change), changed(node.high, change)
+        return Interval(low, high, node.low_open, node.high_open)
+    if isinstance(node, Quantity):
+        return Quantity(changed(node.value, change), node.unit)
+    return node

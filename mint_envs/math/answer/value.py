@@ -7,10 +7,9 @@ constants under a root, where 60 equal digits would prove nothing.
 
 from __future__ import annotations
 
-import zlib
 from fractions import Fraction
 
-from .limits import MAX_WORK, Unreadable
+from .limits import MAX_WORK, Overworked, Unreadable
 from .operations import (
     INEXACT,
     OPERATIONS,
@@ -21,68 +20,56 @@ from .operations import (
     is_long,
     is_real,
     multiply,
+    nearest,
 )
+from .places import CONSTANTS, NOWHERE, WITHOUT, Place
 from .tree import Call, Node, Num, Sym
 
-#: Points where some variables are below zero.
-NEGATIVE = range(2, 12)
 _LONG = 9  # significant digits that make a rounded decimal as good as the exact value
 _FLOAT = range(16, 19)  # digits of a number that a computer printed: the last ones may be off
-_MIXED = 4  # the first of the points where some are and some are not
-
-
-def points(names: set[str]) -> list[int]:
-    """Return the points that tell expressions in ``names`` apart.
-
-    Point 0 is around 1, point 1 between 0 and 1, point 2 below 0, point 3 around 25. Two variables
-    that are always of one sign would hide the difference of ``a/b`` and ``|a/b|``: at points 4 to
-    11 the sign of each is a bit of its name's digest, and those are taken that tell names apart.
-    """
-    digests = [zlib.crc32(name.encode()) for name in names - {"pi", "e", "i"}]
-    mixed = [bit for bit in range(8) if len({digest >> bit & 1 for digest in digests}) == 2]
-    return [0, 1, 2, 3, *(_MIXED + bit for bit in mixed[:4])]
-
-
-def _variable(name: str, point: int) -> Fraction:
-    """The value of a variable at a point: each has its own."""
-    draw = zlib.crc32(f"{name}:{point}".encode()) % 8081
-    if point >= _MIXED:
-        sign = -1 if zlib.crc32(name.encode()) >> (point - _MIXED) & 1 else 1
-        return sign * Fraction(2027 + draw, 4051)
-    low, scale = ((2027, 4049), (1, 9001), (-11000, 4057), (20260, 1013))[point]
-    return Fraction(low + draw, scale)
+_VALUELESS = frozenset(("inf", "\\ldots"))
+_STEPS = frozenset(("floor", "ceil"))
 
 
 class Evaluator:
-    """Values of the nodes of one verdict, remembered, with a limit on the work."""
+    """Values of the nodes of one verdict, remembered; ``work`` is what may still be done."""
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, int], tuple[Value, Node]] = {}
-        self._work = MAX_WORK
+    def __init__(self, work: int = MAX_WORK) -> None:
+        self._known: dict[tuple[int, int], tuple[Value, Node, Place]] = {}
+        self._constants: dict[int, bool] = {}
+        self.work = work
 
-    def value(self, node: Node, point: int) -> Value:
-        """Return the value of ``node`` at ``point`` (0 to 11; -1: there are no variables).
+    def value(self, node: Node, place: Place = NOWHERE) -> Value:
+        """Return the value of ``node`` at ``place``.
 
         Raises:
             Unreadable: no scalar, undefined there, or beyond the limits.
         """
-        key = (id(node), point)
+        if place is not NOWHERE and self._is_constant(node):  # it is the same everywhere
+            place = WITHOUT[place.real, place.whole]
+        key = (id(node), id(place))
         found = self._known.get(key)
-        if found is None:  # the node is kept, so that no other can get its id
-            found = self._known[key] = (self._compute(node, point), node)
+        if found is None:  # both are kept, so that no other can get their ids
+            found = self._known[key] = (self._compute(node, place), node, place)
         return found[0]
 
-    def _compute(self, node: Node, point: int) -> Value:
+    def _is_constant(self, node: Node) -> bool:
+        """Whether no letter is in ``node``; asked only of what ``_known`` keeps."""
+        if not isinstance(node, Call):
+            return isinstance(node, Num) or (isinstance(node, Sym) and node.name in CONSTANTS)
+        found = self._constants.get(id(node))
+        if found is None:
+            found = self._constants[id(node)] = all(map(self._is_constant, node.args))
+        return found
+
+    def _compute(self, node: Node, place: Place) -> Value:
         if isinstance(node, Num):
             return node.value
         if isinstance(node, Sym):
-            return self._symbol(node.name, point)
+            return self._symbol(node.name, place)
         if not isinstance(node, Call):
             raise Unreadable("no scalar")
-        if node.name in ("sin", "cos", "tan", "cot", "sec", "csc"):
-            args = [self._angle(node.args[0], point)]
-        else:
-            args = [self.value(arg, point) for arg in node.args]
+        args = self._arguments(node, place)
         operation = OPERATIONS.get(node.name)
         if operation is None:
             raise Unreadable(f"{node.name} has no value")
@@ -90,36 +77,45 @@ class Evaluator:
         value = checked(operation(*map(inexact, args) if node.name in INEXACT else args))
         if isinstance(value, Fraction):
             return value
-        self._work -= 8
-        if point < 0 and any(map(is_long, args)):
+        self.work -= 8
+        if (place is NOWHERE or place.whole) and any(map(is_long, args)):
             raise Unreadable("too long for the identity test")
+        if place.real and not is_real(value):
+            raise Unreadable("not real")
         return value
 
-    def _angle(self, node: Node, point: int) -> Value:
-        if isinstance(node, Call) and node.name == "deg":
-            return multiply(self.value(node.args[0], point), context().pi / 180)
-        return self.value(node, point)
+    def _arguments(self, node: Call, place: Place) -> list[Value]:
+        if node.name in ("sin", "cos", "tan", "cot", "sec", "csc"):
+            return [self._angle(node.args[0], place)]
+        args = [self.value(arg, place) for arg in node.args]
+        return [nearest(arg) for arg in args] if place.whole and node.name in _STEPS else args
 
-    def _symbol(self, name: str, point: int) -> Value:
+    def _angle(self, node: Node, place: Place) -> Value:
+        if isinstance(node, Call) and node.name == "deg":
+            return multiply(self.value(node.args[0], place), context().pi / 180)
+        return self.value(node, place)
+
+    def _symbol(self, name: str, place: Place) -> Value:
         if name == "pi":
             return +context().pi
         if name == "e":
             return +context().e
         if name == "i":
             return context().mpc(0, 1)
-        if point < 0 or name in ("inf", "\\ldots") or len(name) > 20:
+        value = None if name in _VALUELESS else place.value(name)
+        if value is None or len(name) > 20:
             raise Unreadable(f"{name} has no value")
-        return _variable(name, point)
+        return value
 
     def _charge(self, args: list[Value]) -> None:
         for value in args:
             if isinstance(value, Fraction):
                 bits = value.numerator.bit_length() + value.denominator.bit_length()
-                self._work -= 1 + (bits >> 8) ** 2 // 8
+                self.work -= 1 + (bits >> 8) ** 2 // 8
             else:
-                self._work -= 4
-        if self._work < 0:
-            raise Unreadable("too much work")
+                self.work -= 4
+        if self.work < 0:
+            raise Overworked("too much work")
 
 
 def agree(left: Value, right: Value) -> bool:

@@ -1,0 +1,154 @@
+"""With the question: what is copied from it, or left as it stood, is no answer."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+import mint_envs
+from mint_envs.errors import SettingError
+from mint_envs.math import grade
+from mint_envs.math.item import MathItem
+from mint_envs.math.question import formulas, short_of
+
+DATA = Path(__file__).parent / "data" / "math_question.jsonl"
+ROWS = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+COPIES = [row for row in ROWS if not row["verdict"]]
+
+#: Ways to write a formula that change nothing.
+IDLE = {
+    "as it stands": "{}",
+    "brackets": "({})",
+    "more brackets": "\\left[\\left({}\\right)\\right]",
+    "+0": "{}+0",
+    "0+": "0+{}",
+    "1*": "1 \\cdot ({})",
+    "*1": "({})\\times 1",
+    "--": "-(-({}))",
+    "/1": "\\frac{{{}}}{{1}}",
+    "^1": "({})^1",
+    "+1-1": "{}+1-1",
+    "2/2": "\\frac{{2({})}}{{2}}",
+}
+
+
+def _idle(copy: str, way: str) -> str:
+    inner = copy.removeprefix("\\boxed{").removesuffix("}")
+    if "=" not in inner:
+        return f"\\boxed{{{IDLE[way].format(inner)}}}"
+    left, right = inner.split("=")
+    return f"\\boxed{{{left}={IDLE[way].format(right)}}}"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+def test_verdict(row: dict[str, str]) -> None:
+    reward = grade(row["gold"], row["response"], row["question"], sympy=False)
+    assert reward.score == float(row["verdict"]), reward.metadata
+
+
+@pytest.mark.parametrize("way", IDLE)
+def test_a_copy_that_is_idly_changed_is_not_paid(way: str) -> None:
+    paid = [
+        (row["gold"], text)
+        for row in COPIES
+        if grade(row["gold"], text := _idle(row["response"], way), row["question"]).score
+    ]
+    assert paid == []
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+def test_the_right_answer_in_a_box_is_paid(row: dict[str, str]) -> None:
+    assert grade(row["gold"], f"\\boxed{{{row['gold']}}}", row["question"]).score == 1.0
+
+
+@pytest.mark.parametrize("row", COPIES, ids=lambda row: row["id"])
+def test_without_the_question_equality_stands(row: dict[str, str]) -> None:
+    assert grade(row["gold"], row["response"], sympy=False).score == 1.0
+
+
+def test_what_is_lacking_is_said() -> None:
+    reward = grade("x^2-25", "\\boxed{(x-5)(x+5)}", "Expand $(x-5)(x+5)$.")
+    assert reward.metadata["verdict"] == "different"
+    assert reward.metadata["tier"] == "question"
+    assert reward.metadata["reason"] == "the question's formula"
+
+
+def test_a_copy_of_a_list_has_no_share_of_it() -> None:
+    question, copy = "Simplify $\\{\\frac{4}{2}, 3+4\\}$.", "\\boxed{\\{\\frac{4}{2}, 3+4\\}}"
+    assert grade("\\{2, 7\\}", copy, question, set_credit=True).score == 0.0
+    assert grade("\\{2, 7\\}", "\\boxed{\\{2, 7\\}}", question, set_credit=True).score == 1.0
+
+
+def test_a_question_that_is_no_text() -> None:
+    with pytest.raises(SettingError, match="question=7 must be text"):
+        grade("7", "7.0", 7)  # type: ignore[arg-type]
+
+
+HOSTILE = {
+    "open brackets": "\\[" * 5_000,
+    "dollars": "$x$" * 5_000,
+    "one formula": "$" + "(x+1)(x-1)+" * 20_000 + "1$",
+    "many": " ".join(f"$\\frac{{{n}x+\\sqrt{n}}}{{x^{{{n}}}+\\sin x}}$" for n in range(999)),
+    "deep": "$" + "(" * 290 + "x$ and $" + "{" * 290 + "$",
+    "sums": " ".join(f"${'+'.join(f'{k}x^{n}' for k in range(60))}$" for n in range(1, 60)),
+    "numbers": " ".join(map(str, range(5_000))),
+    "words": "word " * 10_000,
+    "plain": "x+1=2 " * 5_000,
+    "towers": "$9^{9^{9^{9}}}$ $10000000000!$ $\\tan\\tan 10^{50}$ " * 50,
+    "angles": " ".join(f"$\\sin {n}^\\circ\\cos {n}^\\circ\\tan {n}^\\circ$" for n in range(1, 99)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_cost_of_a_question_is_bounded(name: str) -> None:
+    question = HOSTILE[name]
+    took = []
+    for gold in ("x^2-1", "\\frac{\\sqrt{3}}{7}", "x+\\sin x"):
+        formulas.cache_clear()
+        start = time.process_time()
+        short_of(gold, f"{gold}+0", question)
+        took.append(time.process_time() - start)
+    assert min(took) < 0.1  # 20 ms on a machine that does nothing else
+
+
+# -- every door
+
+
+QUESTION = {"question": "Expand $(x+5)^2$.", "answer": "x^2+10x+25"}
+COPY, DONE = "\\boxed{(x+5)^2}", "\\boxed{25+10x+x^2}"
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> str:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(QUESTION) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def test_the_task_grades_with_the_question(dataset: str) -> None:
+    task = mint_envs.make("mint/Math-v0", dataset=dataset).unwrapped.task  # type: ignore[attr-defined]
+    problem = task.problem(0)
+    assert task.score(problem, COPY).score == 0.0
+    assert task.score(problem, DONE).score == 1.0
+
+
+def test_the_item_of_a_request_may_have_its_question() -> None:
+    for response, score in ((COPY, 0.0), (DONE, 1.0)):
+        item = MathItem(gold="x^2+10x+25", response=response, question="Expand $(x+5)^2$.")
+        assert grade(**item.model_dump()).score == score
+    assert MathItem(gold="7", response="7").question is None
+
+
+def test_a_reward_function_that_wants_the_question_gets_its_text() -> None:
+    from mint_envs.bench.target.functions import adapt
+
+    row = {"problem": "no", **QUESTION}
+    call = adapt(grade, "grade", [row])
+    messages = [{"role": "user", "content": "Expand $(x+5)^2$."}]
+    for prompt in ("Q: Expand $(x+5)^2$.\nA:", messages):
+        assert call(row, prompt, COPY).score == 0.0
+        assert call({"answer": row["answer"]}, prompt, COPY).score == 0.0
+        assert call(row, prompt, DONE).score == 1.0
