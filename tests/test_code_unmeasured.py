@@ -17,10 +17,10 @@ from test_code_sandbox import TIERS, python, works
 
 from mint_envs.code import Sandbox, grade
 from mint_envs.sandbox import Job, Limits, Outcome, bridge, folders
-from mint_envs.sandbox.blame import KILLED, settle
+from mint_envs.sandbox.blame import settle
 from mint_envs.sandbox.folders import PREFIX, sweep
 from mint_envs.sandbox.inside import scratch
-from mint_envs.sandbox.port import read_records
+from mint_envs.sandbox.port import KILLED, read_records
 from mint_envs.sandbox.toolchains import TOOLCHAINS
 from mint_envs.sandbox.worker import SandboxWorker, ZygoteLost
 

@@ -12,6 +12,8 @@ pytestmark = pytest.mark.quick
 
 MOST_SHARED = 0.12  # of the functions and classes at the top level of a module
 MOST_MODULES = 3  # that one name may stand in
+#: The same word in five doors to libraries, as the docs show it: ``trl.rows``, ``verl.rows``.
+DOCUMENTED = {"rows"}
 
 #: Modules that are gone, and where what they held is now.
 RETIRED = {
@@ -46,7 +48,8 @@ def test_few_names_are_shared(names: dict[str, Any]) -> None:
 
 
 def test_no_name_is_in_many_modules(names: dict[str, Any]) -> None:
-    assert {name: n for name, n in names["worst"].items() if n > MOST_MODULES} == {}
+    many = {name: n for name, n in names["worst"].items() if n > MOST_MODULES}
+    assert many.keys() == DOCUMENTED, many
 
 
 def test_no_import_circle(modules: dict[str, house.Module]) -> None:

@@ -11,13 +11,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from .port import Job, Outcome
+from .port import KILLED, Job, Outcome
 from .toolchains import TOOLCHAINS
 
 #: The limit that a program has run into which no sandbox survives.
 LIMIT = "sandbox"
-#: Why a job was lost whose process the kernel killed: a program cannot send itself that signal.
-KILLED = "the program was killed from outside, by a lack of memory perhaps"
 
 #: After how many losses a job is suspected, and after how many it is found guilty.
 _SUSPECTED, _GUILTY = 3, 5

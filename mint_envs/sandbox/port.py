@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+#: Why a job was lost whose process the kernel killed: a program cannot send itself that signal.
+KILLED = "the program was killed from outside, by a lack of memory perhaps"
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

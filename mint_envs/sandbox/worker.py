@@ -19,10 +19,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .blame import KILLED
 from .folders import Folder
 from .inside import zygote
-from .port import Job, Outcome, Tool, ran_out_of_memory, read_records
+from .port import KILLED, Job, Outcome, Tool, ran_out_of_memory, read_records
 from .sleep import SleptTime, pid_of
 
 _START_S = 30.0
