@@ -241,9 +241,10 @@ def test_what_cannot_be_decided_is_unknown_and_scores_0() -> None:
 
 
 def test_strict_takes_only_the_agreed_places() -> None:
-    for told in (r"\boxed{7}", "#### 7", "Answer: 7", "**Answer:** 7", "<answer>7</answer>"):
+    told_so = (r"\boxed{7}", "#### 7", "Answer: 7", "**Answer:** 7", "<answer>7</answer>")
+    for told in (*told_so, "The answer is 7"):
         assert grade("7", told, strict=True).score == 1, told
-    for said in ("7", "So it is 7.", "The answer is 7", "**7**"):
+    for said in ("7", "So it is 7.", "**7**"):
         assert grade("7", said, strict=True).score == 0, said
         assert grade("7", said).score == 1, said
 

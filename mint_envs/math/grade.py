@@ -19,7 +19,8 @@ from .answer.limits import MAX_ANSWER, Unreadable
 from .answer.normal import clean, plain_number
 from .answer.parse import parse
 from .answer.tree import Group, Node
-from .prose.extract import Found, find
+from .prose.extract import find
+from .prose.found import Found
 from .prose.prose import is_sum
 
 _MAX_CREDIT = 0.1
@@ -44,7 +45,8 @@ def grade(
     Args:
         gold: the right answer, in LaTeX or plain text: ``"72"``, ``"\\\\frac{1}{2}"``, ``"(3,4]"``.
         response: any text; where the answer is looked for, ``mint_envs.math.prose.extract`` says.
-        strict: take an answer only from a box, ``####``, a line "Answer: ..." or ``<answer>``.
+        strict: take an answer only from a box, ``####``, ``<answer>``, a line "Answer: ..." or a
+            sentence "The answer is ...".
         format_credit: score of a wrong answer that is well formed and in one of those places,
             0 to 0.1.
         set_credit: if ``gold`` lists several answers, score the share that is right (Jaccard).

@@ -27,7 +27,7 @@ from .tree import (
     Text,
     negative,
 )
-from .units import LETTERS, canonical, compatible, measures
+from .units import LETTERS, canonical, compatible, is_forgiven, measures
 from .value import NEGATIVE, Evaluator, agree, points, rounds_to
 from .words import counted_things, is_plain_noun
 
@@ -234,7 +234,10 @@ class Comparer:
         if a.unit == "degree" and isinstance(b, Call) and "pi" in _names(b):
             return self.same(_turned(a), b)
         if isinstance(b, Num | Call | Sym):
-            return self.same(a.value, b)
+            if is_forgiven(a.unit):
+                return self.same(a.value, b)
+            self.doubt = f"the words {a.unit!r} after a number"
+            return False
         return None
 
     def _text_and_other(self, a: Text, b: Node) -> bool | None:

@@ -163,7 +163,7 @@ def _inner(inner: str, piece: str) -> list[Token]:
         return [("m", f"\\{inner}")]
     if len(inner) == 1 and inner.isascii() and inner.isalpha() and inner not in LETTERS:
         return [("v", inner)]
-    if inner.lower() in FUNCTIONS:
+    if inner.lower() in FUNCTIONS or inner == "pi":
         return [("m", inner.lower())]
     if inner and all(c.isdigit() or c in ".,:-+/ " for c in inner):
         return tokens(inner)

@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from .amounts import CONDITIONS, REMAINDERS, Amounts, compounded
+from .amounts import CONDITIONS, REMAINDERS, Amounts, compounded, says_no_more
 from .lexer import tokens
 from .limits import MAX_ANSWER, MAX_ITEMS, Unreadable
 from .normal import plain_number
@@ -114,7 +114,7 @@ class Parser(Amounts):
             items = [item for item in items if item not in _NUMBER_SETS] or items
         if not items:
             raise Unreadable("empty")
-        if len(items) == 1 and isinstance(items[0], Group) and items[0].kind == "given":
+        if len(items) == 1 and isinstance(items[0], Group) and says_no_more(items[0]):
             return items[0].items[0]  # "3k, where k is an integer"; two cases keep what they are
         if len(items) == 2:
             items = compounded(items[0], items[1]) or items

@@ -240,15 +240,18 @@ def _approximates(comparer: Comparer, relation: Relation, other: Node) -> bool:
     if is_name(exact):
         return True
     try:
-        value = comparer.evaluator.value(exact, -1)
-        gap = (
-            abs(value - decimal.value)
-            if isinstance(value, Fraction)
-            else abs(value - value.context.mpf(decimal.value.numerator) / decimal.value.denominator)
-        )
+        return _is_rounding(decimal, comparer.evaluator.value(exact, -1))
     except (Unreadable, AttributeError):
         return False
-    return bool(gap * 10 ** max(decimal.places, 0) < 1)
+
+
+def _is_rounding(decimal: Num, value: Value) -> bool:
+    """Whether ``decimal`` is ``value`` rounded or cut at its last place, and not a unit off."""
+    written = decimal.value
+    if not isinstance(value, Fraction):
+        written = value.context.mpf(written.numerator) / written.denominator
+    gap = abs(value - written) * 10 ** max(decimal.places, 0)
+    return bool(2 * gap <= 1 or (gap < 1 and abs(written) < abs(value)))
 
 
 def same_relation(comparer: Comparer, a: Relation, b: Relation) -> bool:

@@ -87,6 +87,16 @@ TAIL = re.compile(
     r"\s*+(?:\\?%|°|(?:percent|degrees?)\b|[A-Za-z]{1,12}(?:/[a-z]+|\^?[23²³])?(?=[.,;!?]?\s*$)"
     r"|[\u4e00-\u9fff]{1,4}(?=[。，]?\s*$))"
 )
+_SPELLED = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|pi"
+OPERATING = re.compile(  # words after a number that make another number of it
+    r"(?:hundred|thousand|million|billion|trillion|dozen|lakh|crore|gross"
+    r"|squared|cubed|factorial|pi|halves|thirds?"
+    r"|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|hundred|thousand|million)ths"
+    r"|per ?mille|and an? (?:half|third|quarter|fourth)|to the (?:power|\w{2,8}th)\b"
+    r"|(?:times|over|plus|minus|root|choose|mod|modulo|(?:divided|multiplied) by|point)"
+    rf"\s(?:\$?\\?\w{{0,8}}\d+\$?|{_SPELLED}))(?![A-Za-z])",
+    re.IGNORECASE,
+)
 BESIDE = re.compile(
     r"\b(?:to|for|in|of|over|per|from|after|with|by|at|on|within|during|every|each|the|than|when)\b|/"
 )

@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 
 from ..answer.units import is_unit
-from .endings import ending, in_words
+from .cues import DENIED_AFTER, is_denied_after
+from .endings import ending
 from .phrases import (
-    ALIGNED,
-    ASIDE,
     BESIDE,
     CHAIN,
     CLOSED,
@@ -21,7 +20,6 @@ from .phrases import (
     CONNECTIVE,
     COPULA,
     DENIED,
-    ENUMERATOR,
     EQUATION,
     EXPRESSION,
     EXPRESSION_FIRST,
@@ -30,12 +28,11 @@ from .phrases import (
     LABEL,
     LEAD,
     LIST,
-    LONGEST,
     MATH,
     MORE,
     NAMED,
-    NOT,
     NUMBER,
+    OPERATING,
     REASON,
     SENTENCE_END,
     SUBORDINATE,
@@ -44,12 +41,12 @@ from .phrases import (
     TAIL,
     THEREFORE,
     VALUE,
-    VERDICT_WORD,
     WORD,
     WORKED,
 )
 
 _FIRST_BOLD = re.compile(r"\A[\s>#:]*\*\*(-?\d[\d.,]{0,30}(?:/\d{1,9})?)\*\*(?=[ .,;\n]|$)")
+_DENIED_VALUE = re.compile(rf"{NUMBER.pattern}{DENIED_AFTER.pattern}", re.IGNORECASE)  # 5 is wrong
 _OPENING = re.compile(r"\$|\\[\[(]")
 _LOOK = 1000  # characters in which a formula may hold a full stop
 
@@ -137,8 +134,12 @@ def after_marker(text: str) -> str:
     text = text.lstrip(" \t*_:：\n#>-" if not re.match(r"\s*-\s*[\d.$\\]", text) else " \t*_:：\n")
     formula = MATH.match(text)
     if formula:
-        return _formula_and_more(text, formula)
-    return answer_of(sentence(text))
+        denied = is_denied_after(text[formula.end() :])
+        return "" if denied else _formula_and_more(text, formula)
+    said = sentence(text)
+    if text.lstrip()[len(said) :][:1] == "?" or _DENIED_VALUE.match(said):
+        return ""
+    return answer_of(said)
 
 
 def _formula_and_more(text: str, formula: re.Match[str]) -> str:
@@ -149,6 +150,8 @@ def _formula_and_more(text: str, formula: re.Match[str]) -> str:
     if (joint := MORE.match(text, at)) and (plain := NUMBER.match(text, joint.end())):
         return f"{answer}, {plain.group()}"
     rest = sentence(text[at : at + 80])
+    if operating := OPERATING.match(rest.lstrip()):
+        return f"{answer} {operating.group()}"
     tail = TAIL.match(rest)
     return f"{answer} {tail.group().strip()}" if tail and "," not in answer else answer
 
@@ -267,6 +270,8 @@ def _tail(piece: str, end: int) -> str:
     A noun in the middle of a sentence says what is counted, and is left out; a unit is not, since
     5 minutes are not 5 hours.
     """
+    if operating := OPERATING.match(piece, end + piece.startswith(" ", end)):
+        return f" {operating.group()}"
     if tail := TAIL.match(piece, end):
         return tail.group()
     word = _NEXT_WORD.match(piece, end)
@@ -322,62 +327,3 @@ def _from_general_to_special(said: str) -> list[str]:
                 starts.add(m.end())
                 break
     return [said[start:] for start in sorted(starts)]
-
-
-def conclusion(text: str) -> str:
-    """The value of the last sentence that has one, asides and offers of help left out."""
-    display = _last_display(text)
-    if display:
-        return display
-    lines = [line.strip() for line in text.strip().split("\n") if line.strip()][-6:]
-    for line in reversed(lines):
-        line = ENUMERATOR.sub("", line, count=1)[-LONGEST:]
-        told = [part for part in _sentences(line) if not ASIDE.match(part)]
-        if line.endswith(("?", "？")):  # a question states nothing
-            told = told[:-1]
-        if told and (word := _verdict_word(told[-1])):
-            return word
-        told = [part for part in told if has_value(part)]
-        if told:
-            return "" if is_sum(told[-1]) else stated(without_lead(told[-1].strip("*_ ")))
-    return ""
-
-
-def _verdict_word(said: str) -> str:
-    """``true`` of "So the statement is true", ``Yes`` of "Yes, they are congruent"."""
-    if has_value(said) or NOT.search(said):
-        return ""
-    if words := in_words(said):
-        return words
-    first = re.match(r"(?:Yes|No|True|False)\b(?=[,.;:!]|$)", said)
-    if first:
-        return first.group()
-    last = list(COPULA.finditer(said))
-    word = re.sub(r"^\s*(?:an?|the|on)?\s*", "", said[last[-1].end() :]) if last else ""
-    return word if VERDICT_WORD.fullmatch(word) else ""
-
-
-def _last_display(text: str) -> str:
-    """The displayed formula that ends ``text``, if one does; of aligned lines the last value."""
-    tail = text.rstrip().rstrip(".")[-1500:]
-    if aligned := ALIGNED.search(tail[-400:]):
-        return aligned.group(1).strip()
-    if not tail.endswith(("$$", "\\]")):
-        return ""
-    formulas = list(MATH.finditer(tail))
-    if not formulas or formulas[-1].end() != len(tail):
-        return ""
-    lead = _sentences(tail[: formulas[-1].start()][-LONGEST:].rpartition("\n\n")[2])
-    return "" if lead and ASIDE.match(lead[-1]) else inside(formulas[-1])
-
-
-def _sentences(line: str) -> list[str]:
-    pieces, rest = [], line
-    while rest:
-        first = sentence(rest)
-        if not first:
-            break
-        pieces.append(first)
-        at = rest.find(first) + len(first)
-        rest = rest[at:].lstrip(".!?。！？ \t\"')*")
-    return pieces

@@ -1,0 +1,158 @@
+"""What stands beside a box belongs to the answer: ``-\\boxed{256}`` is -256.
+
+Within a formula all that is written with the box counts, from the last ``=`` or arrow on; in a
+sentence what touches the box, and a unit or multiplier after it. Other words are about the answer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..answer.units import is_unit
+from .phrases import NUMBER, OPERATING
+
+_NEAR = 160  # characters on each side that are looked at
+_CHOICE = re.compile(r"(?:\\text\w*\{|\\mathrm\{)?\s*(?:\([A-J]\)|[A-E])[.:)]?\s*\}?")
+_PARAGRAPH = 2_000  # characters before a box in which its formula may open
+_SIGNS = re.compile(r"\\[\[(\])]|(?<!\\)\$\$?|\\(?:begin|end)\{[a-z]+\*?\}")
+_CLOSING = re.compile(r"(?:[ \t]?(?:\$\$?|\\[\])]|\*\*))+")
+_CUT_BEFORE = re.compile(
+    r"=|\\(?:q?quad|text\w*\{[^{}]*\}|(?:Long)?[rR]ightarrow|implies|iff|therefore|to|approx|equiv"
+    r"|in|colon|qquad|hline|bf|bm|mathbf|color\{\w*\}|displaystyle)(?![A-Za-z])|\\\\(?!\w)"
+    r"|[&:：;,≈≡∴⇒→∈\n]|\\[,;:! ]|\*\*"
+)
+_CUT_AFTER = re.compile(
+    r"=|\\(?:q?quad|(?:Long)?[rR]ightarrow|implies|iff|approx|equiv|blacksquare|square|Box|tag"
+    r"|checkmark|qed|hfill|label|in|because|since|mid|colon)(?![A-Za-z])|\\\\|[&:;,≈≡⇒→\n]|\.(?!\d)"
+    r"|\*\*|\\end\{"
+)
+_PART_OF = re.compile(r"(?:\\(?:[dtc]?frac|sqrt|binom|log_?)(?:\[[^\]]*\]|\{[^{}]*\})?|[\^_])\s*$")
+_RELATION = r"(?:[<>≤≥≠]|\\(?:leq?|geq?|lt|gt|neq?|leqslant|geqslant)(?![A-Za-z]))"
+_TOUCHES_BEFORE = re.compile(
+    rf"(?:(?<![A-Za-z\\])(?:[A-Za-z]|\\[a-z]+)\s?{_RELATION}\s?|[-−]|\\pm\s?|[√π]|\d\s?[*/×·]\s?)$"
+)
+_TOUCHES_AFTER = re.compile(
+    r"\^(?:\{[^{}]{1,20}\}|\\?\w+)|_(?:\{[^{}]{1,20}\}|\d+)|\s?\\?%|\s?°|\s?\\(?:pi|sqrt|cdot|times)"
+    r"(?![A-Za-z])[^\n$.,]{0,20}|\s?[*/×·]\s?[\dA-Za-z(\\][^\n$,\s]{0,20}|\s?[-+−]\s?\d[^\n$,\s]{0,20}"
+    r"|[π√]\S{0,10}"
+)
+_TEXT = re.compile(r"(?:\\[,;: ]|[\s~])*\\(?:text\w*|mathrm|mbox)\{\s*([^{}]*)\}")
+_WORDS = re.compile(r"[ \t]{0,2}\(?([A-Za-z]+(?:[ /][A-Za-z]+){0,3})")
+_OR_BEFORE = re.compile(
+    rf"(?:\$|\b[a-z]\s?=\s?)?({NUMBER.pattern}|\\[a-z]+(?:\{{[^{{}}]*\}})*)[\s$\\)]{{0,4}}"
+    r"(?:\\text\{\s*)?\b(?:or|或)\b[\s}$\\([*]{0,6}(?:[a-z]\s?=\s?)?$"
+)
+_IS_PLAIN = re.compile(r"-?[\d.,]+|[A-Za-z]|\\[a-z]+")
+_MEASURED = re.compile(r"[\d.,\s}πi)-]*[\d})πi]")  # what a unit may follow
+
+
+_SIGNED_FORMULA = re.compile(r"(?<![-\w])[-−](?:\$\$?|\\[\[(])$")  # -$\boxed{256}$
+_MEASURES = ("square", "cubic", "sq", "per")
+
+
+def statement(text: str, start: int, end: int, inside: str) -> str | None:
+    """The answer that ``inside`` is with what stands beside the box; None: it is only a part."""
+    if _CHOICE.fullmatch(inside.strip()):
+        return inside
+    before, after = text[max(0, start - _PARAGRAPH) : start], text[end : end + _NEAR]
+    before = before.rpartition("\n\n")[2]
+    opened = _opened(before)
+    if opened is None:
+        left, right = _touching(before, after)
+    else:
+        inner = _within(before[opened:], after)
+        if inner is None:
+            return None
+        left, right = inner
+        if not left and _SIGNED_FORMULA.search(before[:opened]):
+            left = "-"
+    return _joined(left, inside, right or _named(after, inside))
+
+
+def offered_before(text: str, start: int) -> str:
+    """``5`` of "5 or \\boxed{6}"."""
+    other = _OR_BEFORE.search(text[max(0, start - 80) : start])
+    return other.group(1).strip() if other else ""
+
+
+def _opened(before: str) -> int | None:
+    """Where the formula that is open at the end of ``before`` begins; None if none is open."""
+    begin, dollars = None, 0
+    for sign in _SIGNS.finditer(before):
+        piece = sign.group()
+        dollars += piece[0] == "$"
+        opens = dollars % 2 if piece[0] == "$" else piece[1] in "[(b"
+        begin = sign.end() if opens else None
+    return begin
+
+
+def _touching(before: str, after: str) -> tuple[str, str]:
+    """In a sentence: a sign or factor that touches the box."""
+    left, right = _TOUCHES_BEFORE.search(before), _TOUCHES_AFTER.match(after)
+    return (left.group() if left else ""), (right.group() if right else "")
+
+
+def _within(left: str, right: str) -> tuple[str, str] | None:
+    """In a formula: all from the last ``=`` to the next; None if the box is inside a command."""
+    left = left[-_NEAR:]
+    right = right[: _first(_SIGNS, right)]
+    if _depth(left) > 0:
+        head, _, left = left.rpartition("{")
+        if _PART_OF.search(head):
+            return None
+        right = right.partition("}")[0]
+    cuts = list(_CUT_BEFORE.finditer(left))
+    left = left[cuts[-1].end() :] if cuts else left
+    right = right[: _first(_CUT_AFTER, right)].strip()
+    words = _TEXT.match(right)
+    if words:
+        right = _counted(words, right)
+    return left.strip(), right.strip(" ,.;")
+
+
+def _first(pattern: re.Pattern[str], text: str) -> int:
+    found = pattern.search(text)
+    return found.start() if found else len(text)
+
+
+def _depth(text: str) -> int:
+    """How many braces at the end of ``text`` are still open; the innermost one last."""
+    depth = 0
+    for brace in re.findall(r"(?<!\\)[{}]", text):
+        depth = depth + 1 if brace == "{" else max(0, depth - 1)
+    return depth
+
+
+def _named(after: str, inside: str) -> str:
+    """A unit or multiplier in words after the box: ``\\boxed{5}`` million."""
+    closed = _CLOSING.match(after)
+    start = closed.end() if closed else 0
+    said = _WORDS.match(after, start)
+    if not said or not _MEASURED.fullmatch(inside.strip()):
+        return ""
+    if operating := OPERATING.match(after, said.start(1)):
+        return rf" \text{{ {operating.group().strip()} }}"
+    first = said.group(1).split()[0]
+    return rf"\text{{ {first}}}" if len(first) > 2 and is_unit(first) else ""
+
+
+def _counted(words: re.Match[str], right: str) -> str:
+    """What of ``right``, which begins with words in a formula, belongs to the answer."""
+    said = words.group(1).strip()
+    first = said.split(" ")[0]
+    if first in ("or", "and") or OPERATING.match(f"{said} {right[words.end() :].strip()}"):
+        return right
+    return words.group() if is_unit(first) or first in _MEASURES else ""
+
+
+def _joined(left: str, inside: str, right: str) -> str:
+    if not left and not right:
+        return inside
+    if left in ("(", "[", "{", "\\{") or (left and right[:1] in (")", "]", "}")):
+        return inside if right in (")", "]", "}", "\\}") else f"{left}{inside}{right}"
+    if not left and right.lstrip().startswith("\\text"):
+        return f"{inside}{right}"
+    plain = _IS_PLAIN.fullmatch(inside.strip()) and not (left and inside.strip()[0] == "-")
+    if plain and left[-1:].isdigit():
+        plain = None
+    return f"{left}{inside.strip() if plain else f'({inside.strip()})'}{right}"
