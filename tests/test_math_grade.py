@@ -176,7 +176,7 @@ DIFFERENT = [
     ("5 m", "5 s"),
     (r"90^\circ", r"\frac{\pi}{3}\text{ radians}"),
     (r"\begin{pmatrix}1\\2\end{pmatrix}", r"2\begin{pmatrix}1\\2\end{pmatrix}"),
-    (r"3\sqrt{13}", "10.816653826391989"),
+    (r"3\sqrt{13}", "10.816653826411969"),
     ("(1,2)", "[1,2]"),
     ("(1,2)", "(2,1)"),
     (r"\sqrt{10^{200}+1}", "10^{100}"),

@@ -24,6 +24,7 @@ from .prose.found import Found
 from .prose.prose import is_sum
 
 _MAX_CREDIT = 0.1
+_AMBIGUOUS = re.compile(r"\d,\d{3}")  # a number with a comma, or a list
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 
 
@@ -114,8 +115,8 @@ def judge(gold: str, answer: str, prose: bool = False, sympy: bool = False) -> t
             return "equal", "number", ""
         if "." not in wanted and "." not in given:  # else one may be the other, rounded
             return "different", "number", "a different number"
-    doubt = f"the right answer: {tree}" if isinstance(tree, str) else _doubt(tree, given, prose)
-    if doubt is None or ("," in given and _listed(wanted) == _listed(given)):
+    doubt = _doubt(tree, given, prose)
+    if doubt is None or ("," in given + wanted and _same_lists(wanted, given)):
         return "equal", "tree", ""
     if not doubt:
         return "different", "tree", "a different answer"
@@ -124,24 +125,26 @@ def judge(gold: str, answer: str, prose: bool = False, sympy: bool = False) -> t
     return "unknown", "none", doubt
 
 
-def _doubt(tree: Node, given: str, prose: bool) -> str | None:
+def _doubt(tree: Node | str, given: str, prose: bool) -> str | None:
     """Return None if ``given`` equals ``tree``, ``""`` if it does not, or why that is unknown."""
+    if isinstance(tree, str):
+        return f"the right answer: {tree}"
     try:
         other = parse(given, prose)
     except Unreadable as error:
         return str(error)
-    doubt = _compared(tree, other)
+    doubt = _compared(tree, other, prose)
     if not doubt:
         return doubt
     # A part that cannot be compared ends the search, or comes after one that differs: the order
     # of the two answers is not to matter.
-    back = _compared(other, tree)
+    back = _compared(other, tree, prose)
     return doubt if back else back
 
 
-def _compared(a: Node, b: Node) -> str | None:
+def _compared(a: Node, b: Node, prose: bool) -> str | None:
     try:
-        comparer = Comparer()
+        comparer = Comparer(prose)
         return None if comparer.same(a, b) else comparer.doubt
     except Unreadable as error:
         return str(error)
@@ -173,11 +176,15 @@ def _read(gold: str) -> tuple[str, object, Node | str]:
     if len(gold) > MAX_ANSWER:
         return gold, None, "too long"
     text = clean(gold)
+    return text, plain_number(text), _tree(text)
+
+
+def _tree(text: str) -> Node | str:
+    """The tree of a cleaned text, or why it cannot be read."""
     try:
-        tree: Node | str = parse(text)
+        return parse(text)
     except Unreadable as error:
-        tree = str(error)
-    return text, plain_number(text), tree
+        return str(error)
 
 
 def answer_of_solution(gold: str) -> str:
@@ -188,8 +195,22 @@ def answer_of_solution(gold: str) -> str:
     return gold
 
 
+def _same_lists(wanted: str, given: str) -> bool:
+    """Whether two answers are the same lists: ``27,108`` is one wherever the other side is."""
+    if not (_AMBIGUOUS.search(wanted) or _AMBIGUOUS.search(given)):
+        return False
+    if not (_is_list(wanted) or _is_list(given)):
+        return False
+    return _doubt(_tree(_listed(wanted)), _listed(given), prose=False) is None
+
+
+def _is_list(text: str) -> bool:
+    tree = _tree(text)
+    return isinstance(tree, Group) and tree.kind in ("set", "list") and len(tree.items) > 1
+
+
 def _listed(text: str) -> str:
-    """``text`` with each comma read as a separator: ``100,200`` may be a number or a list."""
+    """``text`` with each comma read as a separator."""
     return re.sub(r",(?=\d)", ", ", text)
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from . import units
 from .commands import Atoms
 from .limits import Unreadable
+from .names import is_constant
 from .tree import (
     Based,
     Call,
@@ -46,15 +47,6 @@ def says_no_more(group: Group) -> bool:
     if _FOR_ALL.match(said):
         return True
     return not is_constant(value) and not re.search(r"\b(?:even|odd)\b", said)
-
-
-def is_constant(node: Node) -> bool:
-    """Whether there is no variable in ``node``."""
-    if isinstance(node, Call):
-        return all(map(is_constant, node.args))
-    if isinstance(node, Quantity):
-        return is_constant(node.value)
-    return isinstance(node, Num) or (isinstance(node, Sym) and node.name in ("pi", "e", "i"))
 
 
 def _measured(node: Node) -> Node:

@@ -11,6 +11,7 @@ import unicodedata
 from fractions import Fraction
 
 from .limits import MAX_DIGITS
+from .spelling import respelled
 
 _SIGNS = {
     **dict.fromkeys("−–—﹣‐‑", "-"),
@@ -118,6 +119,7 @@ def clean(text: str) -> str:
     if not text.isascii():
         text = _ascii(text)
     text = _SPOKEN_SIGN.sub("-", _APPROXIMATELY.sub("", text))
+    text = respelled(text)
     text = _TO.sub(r"\1:\2", _OUT_OF.sub(r"\1/\2", text))
     text = text.strip("`").replace("**", "" if text.startswith("**") else "**")
     if "\\" in text or "~" in text or "{" in text:

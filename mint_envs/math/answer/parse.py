@@ -74,6 +74,13 @@ def _is_quotient(node: Node) -> bool:
     return isinstance(node, Call) and node.name == "/"
 
 
+def _is_numeric_power(node: Node) -> bool:
+    """``2^3``, which another may follow: ``2^3 3^2``."""
+    if not isinstance(node, Call) or node.name != "^":
+        return False
+    return all(isinstance(arg, Num) for arg in node.args)
+
+
 def _joined(name: str, parts: list[Node]) -> Node:
     """A sum or product; flat, so that a long one is no deep tree."""
     return parts[0] if len(parts) == 1 else Call(name, tuple(parts))
@@ -255,7 +262,7 @@ class Parser(Amounts):
         """``2x``, ``3(x+1)``: two factors; a mixed number, ``3 1/2`` or ``3\\frac12``: one."""
         number_first, before = self.kind == "n", self.texts[self.here - 1]
         if number_first and not isinstance(node, Num):
-            if before not in (")", "!", "|"):
+            if before not in (")", "!", "|") and not _is_numeric_power(node):
                 raise Unreadable("a number after a factor")
             return [node, self.power()]
         fraction = self.common_fraction()
@@ -263,6 +270,8 @@ class Parser(Amounts):
         if mixed is not None:
             return [Call("%", (mixed,)) if self.skip("%") else mixed]
         if number_first:
+            if before == ")":
+                return [node, self.power()]
             raise Unreadable("two numbers side by side")
         if fraction is not None:
             return [node, Num(fraction)]

@@ -8,6 +8,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from .limits import Unreadable
+from .names import (
+    in_the_same_letter,
+    is_asked,
+    is_called,
+    is_constant,
+    is_fraction,
+    is_name,
+)
 from .operations import Value, is_real, quotient
 from .tree import (
     INFINITY,
@@ -32,22 +40,6 @@ _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!=", "~"
 _UP, _DOWN = ("<", "<="), (">", ">=")
 
 
-def is_name(node: Node) -> bool:
-    """A variable, ``f(x)``, or a point ``(x, y)``: what an answer may be called."""
-    if isinstance(node, Sym):
-        return node.name not in ("pi", "e", "i", "inf")
-    if isinstance(node, Call) and node.name == "*" and len(node.args) == 2:
-        head, rest = node.args
-        if isinstance(head, Call) and head.name == "^":  # the inverse of f
-            head = head.args[0]
-        return isinstance(head, Sym) and (is_name(rest) or isinstance(rest, Num))
-    if isinstance(node, Group) and node.kind == "tuple":
-        return all(map(is_name, node.items))
-    if isinstance(node, Call) and node.name == "abs":
-        return is_name(node.args[0])
-    return False
-
-
 def solved(comparer: Comparer, relation: Relation) -> Node | None:
     """Return ``v`` of ``x = v`` and ``x = ... = v``, or of a computation ``2 + 3 = v``.
 
@@ -55,12 +47,10 @@ def solved(comparer: Comparer, relation: Relation) -> Node | None:
     """
     if set(relation.operators) - {"=", "~"}:
         return None
-    sides = list(relation.sides)
-    if len(sides) == 2 and is_name(sides[1]) and not is_name(sides[0]):
-        sides.reverse()
-    if is_name(sides[0]) or _is_label(sides[0]) or _is_worked(sides):
+    sides = _named_first(list(relation.sides))
+    if is_called(sides):
         sides = sides[1:]
-    elif not all(map(_is_constant, sides)):
+    elif not all(map(is_constant, sides)):
         return None
     exact = [side for side, sign in _signed(sides, relation.operators) if sign != "~"]
     if not exact:
@@ -72,6 +62,15 @@ def solved(comparer: Comparer, relation: Relation) -> Node | None:
     return exact[-1]
 
 
+def _named_first(sides: list[Node]) -> list[Node]:
+    """``x = 3`` of ``3 = x``, and ``z = 2`` of ``x = y = z = 2``."""
+    if len(sides) == 2 and is_name(sides[1]) and not is_name(sides[0]):
+        sides.reverse()
+    while len(sides) > 2 and is_name(sides[0]) and is_name(sides[1]):
+        sides = sides[1:]
+    return sides
+
+
 def _needs_no_rounding(comparer: Comparer, node: Node) -> bool:
     """Whether who writes ``node \\approx 1.3`` commits to 1.3: of 1.25, of a computation.
 
@@ -81,39 +80,12 @@ def _needs_no_rounding(comparer: Comparer, node: Node) -> bool:
         return _needs_no_rounding(comparer, node.value)
     if isinstance(node, Num):
         return node.places >= 0
-    if _is_fraction(node):
+    if is_fraction(node):
         return False
     try:
         return isinstance(comparer.evaluator.value(node, -1), Fraction)
     except Unreadable:
         return False
-
-
-def _is_fraction(node: Node) -> bool:
-    """``5/16``: of whole numbers, in lowest terms."""
-    if isinstance(node, Call) and node.name == "neg":
-        return _is_fraction(node.args[0])
-    if not (isinstance(node, Call) and node.name == "/"):
-        return False
-    above, below = node.args
-    if not (isinstance(above, Num) and isinstance(below, Num) and below.value):
-        return False
-    ratio = above.value / below.value
-    return ratio.denominator == below.value and ratio.numerator == above.value
-
-
-def _is_worked(sides: Sequence[Node]) -> bool:
-    """``x + y = 8 + 9 = 17``: an expression in several variables, put in, worked out."""
-    head, *steps = sides
-    if len(steps) < 2 or not isinstance(head, Call):
-        return False
-    return len(_variables(head)) > 1 and all(map(_is_constant, steps))
-
-
-def _variables(node: Node) -> set[str]:
-    if isinstance(node, Call):
-        return set().union(*map(_variables, node.args))
-    return {node.name} if isinstance(node, Sym) and is_name(node) else set()
 
 
 def _signed(sides: list[Node], operators: tuple[str, ...]) -> list[tuple[Node, str]]:
@@ -127,18 +99,6 @@ def approximation(relation: Relation) -> tuple[Node, Num] | None:
     if relation.operators[-1] != "~" or not isinstance(relation.sides[-1], Num):
         return None
     return relation.sides[-2], relation.sides[-1]
-
-
-def _is_label(node: Node) -> bool:
-    return isinstance(node, Quantity) and isinstance(node.value, Sym)
-
-
-def _is_constant(node: Node) -> bool:
-    if isinstance(node, Quantity):
-        return _is_constant(node.value)
-    if isinstance(node, Call):
-        return all(map(_is_constant, node.args))
-    return isinstance(node, Num) or (isinstance(node, Sym) and node.name in ("pi", "e", "i"))
 
 
 def as_region(node: Node) -> Node:
@@ -221,14 +181,19 @@ def same_as_relation(comparer: Comparer, relation: Relation, other: Node) -> boo
         return comparer.same(region, other)
     if "~" in relation.operators and _approximates(comparer, relation, other):
         return True
-    value = solved(comparer, relation)
+    value = _told(comparer, relation)
     if value is not None:
         return comparer.same(value, other)
     if isinstance(other, Group):
         return None if other.kind in ("set", "list", "builder") else False
     if isinstance(other, Interval | Text | Matrix | Quantity):
         return False
-    return False if _is_constant(other) else None
+    return False if is_constant(other) else None
+
+
+def _told(comparer: Comparer, relation: Relation) -> Node | None:
+    value = solved(comparer, relation)
+    return relation.sides[1] if value is None and is_asked(relation) else value
 
 
 def _approximates(comparer: Comparer, relation: Relation, other: Node) -> bool:
@@ -258,6 +223,7 @@ def same_relation(comparer: Comparer, a: Relation, b: Relation) -> bool:
     regions = as_region(a), as_region(b)
     if isinstance(regions[0], Interval) and isinstance(regions[1], Interval):
         return _variable(a) == _variable(b) and comparer.same(*regions)
+    b = in_the_same_letter(a, b)
     if is_name(a.sides[0]) and _same_name(a.sides[0], b.sides[0]):
         values = solved(comparer, a), solved(comparer, b)
         if values[0] is not None and values[1] is not None:

@@ -27,7 +27,9 @@ from .tree import Call, Node, Num, Sym
 #: Points where some variables are below zero.
 NEGATIVE = range(2, 12)
 _LONG = 9  # significant digits that make a rounded decimal as good as the exact value
-_FLOAT = range(16, 19)  # digits of a number that a computer printed: the last ones may be off
+_PRINTED = 13  # digits of a number that a program printed: the last ones may be off
+_NOISE = 10**12  # ... by one part in so many
+_FLOAT = range(16, 19)  # digits of a float whose very last bits are off
 _MIXED = 4  # the first of the points where some are and some are not
 
 
@@ -133,14 +135,24 @@ def agree(left: Value, right: Value) -> bool:
 
 
 def rounds_to(value: Value, written: Node) -> bool:
-    """Whether ``written`` is a decimal of many digits that rounds (or cuts) ``value`` rightly."""
+    """Whether ``written`` is a decimal of many digits that rounds (or cuts) ``value`` rightly.
+
+    Or one that a program printed, whose last digits are noise.
+    """
     if not isinstance(written, Num) or written.places < 1 or not is_real(value):
         return False
     digits = len(str(abs(int(written.value * 10**written.places))))
     if digits < _LONG:
         return False
-    if isinstance(value, Fraction):
-        return abs(value - written.value) < Fraction(1, 10**written.places)
-    gap = abs(value - value.context.mpf(written.value.numerator) / written.value.denominator)
-    as_float = digits in _FLOAT and gap < abs(value) * 2**-51
-    return bool(as_float or gap * 10**written.places < 1)
+    decimal: Value = written.value
+    if not isinstance(value, Fraction):
+        decimal = value.context.mpf(written.value.numerator) / written.value.denominator
+    gap = abs(value - decimal)
+    return bool(gap * 10**written.places < 1 or _is_noise(gap, value, digits))
+
+
+def _is_noise(gap: Value, value: Value, digits: int) -> bool:
+    """Of a value that a short decimal is equal to, only the last bits of a float are noise."""
+    if isinstance(value, Fraction) and (10**60) % value.denominator == 0:
+        return digits in _FLOAT and bool(gap * 2**51 < abs(value))
+    return digits >= _PRINTED and bool(gap * _NOISE <= abs(value))

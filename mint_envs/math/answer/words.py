@@ -185,3 +185,13 @@ def _chinese(text: str) -> int | None:
         return _CHINESE.get(text)
     tens = _CHINESE.get(match[1], 1) if match[2] else 0
     return 10 * tens + (_CHINESE[match[3]] if match[3] else 0)
+
+
+def same_text(a: Text, b: Text) -> bool:
+    """Whether two texts say the same: dates without a year agree with any, names in any case."""
+    if a.kind == b.kind == "date":
+        first, second = a.words.split("-"), b.words.split("-")
+        return first[1:] == second[1:] and (first[0] == second[0] or not (first[0] and second[0]))
+    if a.kind != b.kind:
+        return {a.kind, b.kind} == {"choice", "words"} and a.words.lower() == b.words.lower()
+    return a.words.replace(" ", "") == b.words.replace(" ", "")

@@ -1,0 +1,164 @@
+"""One answer written in many ways, and others that only look like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from mint_envs.math.grade import judge
+
+pytestmark = pytest.mark.quick
+
+SAME = [
+    ("\\frac49", "\\\\frac{4}{9}"),
+    ("\\\\frac{4}{9}", "\\frac49"),
+    ("6\\sqrt2", "6\\\\sqrt{2}"),
+    ("\\{1,2\\}", "\\\\{1, 2\\\\}"),
+    ("\\begin{pmatrix}1\\\\2\\end{pmatrix}", "\\\\begin{pmatrix}1\\\\\\\\2\\\\end{pmatrix}"),
+    ("12\\pi", "12\\\\pi"),
+    ("12", "12^{\\mathrm{th}}"),
+    ("12", "12^{\\text{th}}"),
+    ("12", "12th"),
+    ("12", "12^{th}"),
+    ("3", "3rd"),
+    ("12", "12^{\\mathrm{th}}\\ grade"),
+    ("5", "\\text{x = 5}"),
+    ("x=5", "\\text{x = 5}"),
+    ("{east}", "\\text{east}"),
+    ("{even}", "even"),
+    ("{Navin}", "Navin"),
+    ("7:32", "S_1:S_2=7:32"),
+    ("S_1:S_2=7:32", "7:32"),
+    ("(5,2),(7,2)", "p=5,q=2;p=7,q=2"),
+    ("p=5,q=2\\text{ or }p=7,q=2", "(5,2),(7,2)"),
+    ("3", "i = 3"),
+    ("2k", "a+d=2k"),
+    ("2k", "a+d+e+f=2k"),
+    ("-1", "z^3=-1"),
+    ("[0,1)", "[0,1["),
+    ("(0,1]", "]0,1]"),
+    ("(0,1)", "]0,1["),
+    ("5\\text{ m}", "\\SI{5}{\\meter}"),
+    ("5\\text{ m/s}", "\\SI{5}{\\meter\\per\\second}"),
+    ("5", "\\num{5}"),
+    ("5000", "\\num{5000}"),
+    ("5\\text{ km}", "\\qty{5}{km}"),
+    ("9.8\\text{ m/s}^2", "\\qty{9.8}{\\metre\\per\\second\\squared}"),
+    ("\\frac12", "\\sfrac{1}{2}"),
+    ("3:45", "3{:}45"),
+    ("5\\text{ m/s}", "5\\,\\text{m}\\,\\text{s}^{-1}"),
+    ("5\\text{ m/s}", "5\\text{ m s}^{-1}"),
+    ("63^\\circ 45'", "63.75^\\circ"),
+    ("63^\\circ 45' 36''", "63.76^\\circ"),
+    ("2^3 3^2", "2^3\\cdot 3^2"),
+    ("2^3 3^2", "72"),
+    ("-9x", "(-1) 9 x"),
+    ("(-\\infty,1)\\cup(2,\\infty)", "\\{x \\mid x<1 \\text{ or } x>2\\}"),
+    ("\\{x \\mid x<1 \\text{ or } x>2\\}", "x<1 \\text{ or } x>2"),
+    ("\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "[[1,2],[3,4]]"),
+    ("3k+1", "n\\equiv 1\\pmod 3"),
+    ("n \\equiv 1 \\pmod 3", "n=3k+1"),
+    ("1 \\pmod 3", "3k+1"),
+    ("27,54,108,135", "27,108,54,135"),
+    ("2,100", "100,2"),
+    ("27,54,108,135,189,216", "216, 189, 135, 108, 54, 27"),
+    ("\\frac{16}{27}", "0.5925925925925924"),
+    ("\\frac{3}{56}", "0.0535714285714164"),
+    ("C", "c"),
+    ("C", "(c)"),
+    ("(-1,1)", "\\{x \\mid -1<x<1\\}"),
+    ("k < -5", "(-\\infty,-5)"),
+    ("f(x)=x", "f(z)=z"),
+    ("1,2", "\\text{maximum }2,\\text{ minimum }1"),
+    ("\\frac{\\sqrt2}{2}", "x=y=z=\\frac{\\sqrt2}{2}"),
+    ("5:8", "\\frac58"),
+    ("\\frac58", "5:8"),
+    ("3\\text{ h }30\\text{ min}", "3.5\\text{ hours}"),
+    ("2\\text{ min }30\\text{ s}", "150 s"),
+    ("5", "5\\text{th}"),
+    ("x=1,y=2", "x=1 \\\\ y=2"),
+    ("[1,2]", "1\\le x\\le2"),
+    ("\\frac{\\pi}{4}", "\\pi/4"),
+    ("2, 3", "(a)\\ 2 \\quad (b)\\ 3"),
+    ("2, 3", "\\text{(a) }2, \\text{ (b) }3"),
+    ("1.5", "1.5"),
+    ("72", "72.0"),
+    ("e^{-1}", "\\mathrm{e}^{-1}"),
+    (
+        "\\begin{cases} x & x\\ge 0\\\\ -x & x<0\\end{cases}",
+        "\\begin{cases} -x & x<0\\\\ x & x\\ge0\\end{cases}",
+    ),
+    (
+        "\\begin{cases} x & x\\ge 0\\\\ -x & x<0\\end{cases}",
+        "\\begin{cases} x, & \\text{if } x\\ge 0\\\\ -x, & \\text{if } x<0\\end{cases}",
+    ),
+    ("A", "A"),
+]
+DIFFERENT = [
+    ("\\frac49", "\\\\frac{9}{4}"),
+    ("12", "13^{\\mathrm{th}}"),
+    ("12", "12^{t}"),
+    ("{east}", "west"),
+    ("7:32", "S_1:S_2=32:7"),
+    ("5", "2x=5"),
+    ("5", "x=5+1=7"),
+    ("[0,1)", "[0,1]"),
+    ("]0,1[", "[0,1]"),
+    ("5 m", "\\SI{5}{\\kilo\\meter}"),
+    ("5 m", "\\SI{5}{\\second}"),
+    ("10 N", "10 kg"),
+    ("10\\text{ N}", "10\\text{ kg m/s}"),
+    ("63^\\circ 45'", "63.45^\\circ"),
+    ("2^3 3^2", "2^{332}"),
+    ("1234", "12,34"),
+    ("1,234", "1,324"),
+    ("27,54,108,135", "2754108135"),
+    ("2100", "100,2"),
+    ("2,100", "2,1001"),
+    ("C", "d"),
+    ("C", "D"),
+    ("x", "X"),
+    ("(-1,1)", "\\{x \\mid -1\\le x\\le 1\\}"),
+    ("f(x)=x", "f(z)=2z"),
+    ("1,2", "\\text{maximum }1,\\text{ minimum }2"),
+    ("\\frac{\\sqrt2}{2}", "x=y=2z=\\frac{\\sqrt2}{2}"),
+    ("5:8", "\\frac85"),
+    ("\\sum_{n=0}^{\\infty}x^n", "\\sum_{n=1}^{\\infty}x^n"),
+    ("5:8:3", "\\frac58"),
+    ("3k+1", "n\\equiv 2\\pmod 3"),
+    ("3k+1", "n \\equiv 1 \\pmod 4"),
+    ("\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "[[1,3],[2,4]]"),
+    ("1", "n=3k+1"),
+    ("3", "i=4"),
+    ("i", "i=3"),
+    ("2", "a=2k"),
+    ("p=5,q=2", "p=2,q=5"),
+    ("(5,2),(7,2)", "p=5,q=7;p=2,q=2"),
+    ("10", "\\sum_{k=1}^5 k"),
+    ("\\langle 1,2\\rangle", "\\mathbf{i}-2\\mathbf{j}"),
+    ("3", "\\text{x = 5}"),
+    ("15", "1^{5\\mathrm{th}}"),
+    ("1,2", "1.2"),
+    ("100", "1,00"),
+    ("2:3", "3:2"),
+    ("5", "6"),
+    ("2,100", "21,00"),
+    ("3,400,500", "3,400,501"),
+    ("3,400,500", "500,400,4"),
+    ("i", "j"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), SAME)
+def test_the_same_written_otherwise(first: str, second: str) -> None:
+    assert judge(first, second)[0] == judge(second, first)[0] == "equal"
+
+
+@pytest.mark.parametrize(("first", "second"), DIFFERENT)
+def test_what_only_looks_the_same(first: str, second: str) -> None:
+    assert judge(first, second)[0] != "equal"
+    assert judge(second, first)[0] != "equal"
+
+
+def test_in_a_sentence_a_ratio_is_no_fraction() -> None:
+    assert judge(r"\frac{5}{8}", "5:8")[0] == "equal"
+    assert judge(r"\frac{5}{8}", "5:8", prose=True)[0] != "equal"
