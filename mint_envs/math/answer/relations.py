@@ -193,7 +193,17 @@ def same_as_relation(comparer: Comparer, relation: Relation, other: Node) -> boo
 
 def _told(comparer: Comparer, relation: Relation) -> Node | None:
     value = solved(comparer, relation)
-    return relation.sides[1] if value is None and is_asked(relation) else value
+    if value is None and (is_asked(relation) or _is_identity(comparer, relation)):
+        return relation.sides[-1]
+    return value
+
+
+def _is_identity(comparer: Comparer, relation: Relation) -> bool:
+    """``x^2 + x - x + 1 = x^2 + 1``: a computation with letters, and no equation."""
+    sides = relation.sides
+    if set(relation.operators) != {"="} or not all(isinstance(side, Call) for side in sides):
+        return False
+    return all(comparer.same_scalar(sides[-1], side) for side in sides[:-1])
 
 
 def _approximates(comparer: Comparer, relation: Relation, other: Node) -> bool:

@@ -126,7 +126,7 @@ PLANS = re.compile(  # and has not come to it yet
     r"(?:need|have|must|want|plan|try|am going|are going)(?: to)?|let us|let['’]s|"
     r"(?:next|now|then),? (?:we|I)|the next step is to) "
     r"(?:now |then |first )?(?:find|compute|calculate|determine|solve|evaluate|simplify|check"
-    r"|expand|factor)\b"
+    r"|expand|factor|get|obtain|reach)\b"
     r"(?![^.]*(?:=|\b(?:is|are|so|which|get|gives?)\b))",
     re.IGNORECASE,
 )

@@ -187,7 +187,9 @@ def _whole(text: str) -> Found | None:
         or (prose.has_value(text) and not prose.has_value(said))
     ):
         return None
-    return Found(bare(said), "whole") if prose.is_bare(said) else None
+    if not prose.is_bare(said):
+        return None
+    return Found(prose.last_matrix(said.strip("$ .")) or bare(said), "whole")
 
 
 def _bold(text: str) -> Found | None:

@@ -8,6 +8,7 @@ from ..answer.limits import MAX_ANSWER, MAX_WINDOW
 from . import prose
 from .cues import CORRECTION
 from .found import Found
+from .languages import ANNOUNCES, DENIES, may_announce
 
 _HASHES = re.compile(
     r"^[ \t]*#{4}(?!#)[ \t:]*([^\n]*)|(?<=[^#\n])#{4}(?!#)[ \t:]*([^\n]*)", re.MULTILINE
@@ -39,6 +40,7 @@ MARKER = re.compile(
     r"[ \t]*[:：]?",
     re.IGNORECASE | re.MULTILINE,
 )
+_ANY_LANGUAGE = re.compile(f"{MARKER.pattern}|{ANNOUNCES}", MARKER.flags)
 _MARKS = 8  # markers from the end that may have no answer after them
 
 
@@ -102,7 +104,8 @@ def _line_rivals(text: str, marks: list[re.Match[str]]) -> tuple[str, ...]:
 
 def marker(text: str) -> Found | None:
     marks: list[re.Match[str]] = []
-    for match in MARKER.finditer(text):
+    pattern = _ANY_LANGUAGE if may_announce(text) else MARKER
+    for match in pattern.finditer(text):
         if (
             marks
             and not text[marks[-1].end() : match.start()].strip(" *_\n\"'“”the:#TAFinal").strip()
@@ -111,7 +114,10 @@ def marker(text: str) -> Found | None:
         else:
             marks.append(match)
     for _ in range(min(len(marks), _MARKS)):
-        answer = prose.after_marker(text[marks[-1].end() :][:MAX_ANSWER])
+        said = text[marks[-1].end() :][:MAX_ANSWER]
+        answer = prose.after_marker(said)
+        if answer and DENIES.search(prose.sentence(text[marks[-1].start() :][:MAX_ANSWER])):
+            return Found("", "marker", reason="the answer is denied")
         if answer:
             rivals = _line_rivals(text, marks)
             return Found(answer, "marker", rivals, end=marks[-1].end())

@@ -19,7 +19,7 @@ NUMBER = re.compile(
     r"(?:\s?/\s?\d+|\s\d+/\d+|\s?[½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])?(?:\s?\\?%|\s?°)?)(?![A-Za-z]*\d|[π√^])"
 )
 SENTENCE_END = re.compile(
-    r"(?<![.])(?<!\bi)(?<!\be)(?<!i\.e)(?<!e\.g)(?<!approx)(?:[.?]|!(?!(?<=\d!)\)))(?!\.)(?=[\s*\"')\]]|$)|[。！？]|\n"
+    r"(?<![.])(?<!\bi)(?<!\be)(?<!i\.e)(?<!e\.g)(?<!approx)(?:[.?]|!(?!(?<=[\dA-Za-z)]!)(?:[)\]]|\s?[-*/+=×·÷])))(?!\.)(?=[\s*\"')\]]|$)|[。！？।]|\n"
 )
 COPULA = re.compile(
     r"(?<!\bto )\b(?:is|are|was|were|be|equals?|totals?|gives?|gets?|makes?|has|have|had|leaves?|"
@@ -29,7 +29,9 @@ COPULA = re.compile(
     r"(?:\s+(?:exactly|only|just|about|approximately|equal to|a total of|now|also|therefore|thus|"
     r"then|at|to be|(?:an?|the) \w+ of))*"
     r"|=|\b(?:total|answer|remainder|sum|value|result) of\b"
-    r"|\b(?:simplif\w+|reduces?|evaluates?|rounds?|adds? up|comes?) to\b(?: \w+ \w+ of)?"
+    r"|\b(?:simplif\w+|reduces?|evaluates?|rounds?|adds? up|comes?|factor\w*) to\b(?: \w+ \w+ of)?"
+    r"|\b(?:factor\w*|simplified|written|rewritten) (?:as|into)\b"
+    r"|\bto (?:get|obtain)\b(?=\s*(?:\$|\\\()[^$]*\$?\W*$)"
     r"|是|为|等于|得到|共有?|需要?|有",
     re.IGNORECASE,
 )

@@ -12,6 +12,7 @@ import re
 from ..answer.units import is_unit
 from .cues import DENIED_AFTER, is_denied_after
 from .endings import ending
+from .languages import LETTERS
 from .phrases import (
     BESIDE,
     CHAIN,
@@ -51,6 +52,9 @@ _OPENING = re.compile(r"\$|\\[\[(]")
 _LOOK = 1000  # characters in which a formula may hold a full stop
 
 
+_EQUATIONS = re.compile(r"\$[^$]*=[^$]*\$\s*,?\s*and\s*\$")  # "$5x=30$ and $x=6$"
+_SOLVED = re.compile(r"([A-Za-z])\s*=[^=<>]+")
+_MATRIX = re.compile(r"\\begin\{([bp]?matrix)\}(?:(?!\\begin).)*\\end\{\1\}", re.DOTALL)
 _OF_VALUE = re.compile(r"[\d\\$√π∞²³¹⁰⁴-⁹₀-₉①-⑨]")
 _LABELLED = re.compile(r"[A-Za-z]:\s+[-$]?\d")  # "Boys: 4, girls: 3"
 _TOTAL = re.compile(
@@ -91,6 +95,8 @@ def is_bare(text: str) -> bool:
     if not text or len(text) > 300 or "\n" in text.strip() or is_sum(text):
         return False
     words = WORD.findall(COMMAND.sub(" ", text))
+    if has_value(text) and (LETTERS.search(text) or _EQUATIONS.search(text)):
+        return False
     if not has_value(text):
         return len(words) <= 3 and len(HAN.findall(text)) <= 4 and not COPULA.search(text)
     if COPULA.search(text.replace("=", "")) and (words or HAN.search(text)):
@@ -159,8 +165,19 @@ def _formula_and_more(text: str, formula: re.Match[str]) -> str:
 def inside(formula: re.Match[str]) -> str:
     """What stands between the signs of a formula; of a chain ``a = b = 5`` its end."""
     said = next(str(group) for group in formula.groups() if group is not None).strip()
+    if matrix := last_matrix(said):
+        return matrix
     chain = CHAIN.fullmatch(said)
     return chain.group(1).strip() if chain else said
+
+
+def last_matrix(said: str) -> str:
+    """The matrix that ends a computation: ``A + B = C`` of numbers, not ``A x = b``."""
+    *before, last = said.rstrip(" .,").split("=")
+    if not before or not _MATRIX.fullmatch(last.strip()):
+        return ""
+    step = re.sub(r"\\(?:begin|end)\{[a-z]+\}|\\[a-z]+", " ", before[-1])
+    return "" if re.search("[A-Za-z]", step) else last.strip()
 
 
 def answer_of(said: str) -> str:
@@ -220,7 +237,7 @@ def _only_value(piece: str) -> str:
 
 def _formulas(piece: str, formulas: list[re.Match[str]]) -> str:
     """The one formula, with its unit; or several with nothing but "and" between them."""
-    said = list(dict.fromkeys(map(inside, formulas)))
+    said = _without_steps(list(dict.fromkeys(map(inside, formulas))))
     if len(said) == 1:
         return said[0] + _tail(piece, formulas[-1].end())
     between = MATH.sub("|", piece.strip().rstrip("。."))
@@ -229,6 +246,19 @@ def _formulas(piece: str, formulas: list[re.Match[str]]) -> str:
         if re.fullmatch(r"\|(?:\s*(?:,|and|or|和|或|,\s*and)\s*\|)+", between)
         else ""
     )
+
+
+def _without_steps(said: list[str]) -> list[str]:
+    """``x=6`` of ``5x=30`` and ``x=6``: the equations before it are what it comes from."""
+    solved = _SOLVED.fullmatch(said[-1].rstrip(" .,"))
+    if len(said) < 2 or not solved:
+        return said
+    letter = solved.group(1)
+    for step in said[:-1]:
+        letters = set(re.findall(r"[A-Za-z]", COMMAND.sub(" ", step)))
+        if letters != {letter} or "=" not in step or _SOLVED.fullmatch(step):
+            return said
+    return said[-1:]
 
 
 def _is_expression(bare: str) -> bool:
