@@ -20,7 +20,7 @@ STATED = [
     ("6", "Multiplying by $6$ gives $3x+2x=30$, so $5x=30$ and $x=6$."),
     (
         "\\begin{pmatrix}4\\\\6\\end{pmatrix}",
-        "It is $\\|a\\|v = 2\\begin{pmatrix}2\\\\3\\end{pmatrix} = \\begin{pmatrix}4\\\\6\\end{pmatrix}$.",
+        r"$\|a\|v = 2\begin{pmatrix}2\\3\end{pmatrix} = \begin{pmatrix}4\\6\end{pmatrix}$.",
     ),
     ("(x+3)(y+4)", "So, $xy+3y+4x+12$ factors to $(x+3)(y+4)$."),
     ("x^3+3x-6", "Finally, combine like terms: $x^3 + x^2 - x^2 + 3x - 6 = x^3 + 3x - 6$."),

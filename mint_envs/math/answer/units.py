@@ -92,7 +92,8 @@ _OPERATIVE = frozenset(
     "mille not no non is isn was or and to from by if for when base mod modulo divided multiplied "
     "choose one two three four five six seven eight nine ten eleven twelve hundred thousand dozen "
     "score gross lakh crore negative sqrt log even odd unless except than between halves hundreds "
-    "thousands millions dozens scores tens twos does has this gives equals makes".split()
+    "thousands millions dozens scores tens twos does has this gives equals makes "
+    "below above under basis zero".split()
 )
 _HAN_OPERATIVE = re.compile("[分倍百千万亿减加乘除根]|次方|平方|立方|个半")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ..answer.units import is_unit
-from .phrases import NUMBER, OPERATING
+from .phrases import NUMBER, OPERATING, SPELLED
 
 _NEAR = 160  # characters on each side that are looked at
 _CHOICE = re.compile(r"(?:\\text\w*\{|\\mathrm\{)?\s*(?:\([A-J]\)|[A-E])[.:)]?\s*\}?")
@@ -19,34 +19,39 @@ _CLOSING = re.compile(r"(?:[ \t]?(?:\$\$?|\\[\])]|\*\*))+")
 _CUT_BEFORE = re.compile(
     r"=|\\(?:q?quad|text\w*\{[^{}]*\}|(?:Long)?[rR]ightarrow|implies|iff|therefore|to|approx|equiv"
     r"|in|colon|qquad|hline|bf|bm|mathbf|color\{\w*\}|displaystyle)(?![A-Za-z])|\\\\(?!\w)"
-    r"|[&:：;,≈≡∴⇒→∈\n]|\\[,;:! ]|\*\*"
+    r"|(?<!\d):|,(?!\\!)|[&：;≈≡∴⇒→∈\n]|\\[,;: ]|\*\*"
 )
 _CUT_AFTER = re.compile(
     r"=|\\(?:q?quad|(?:Long)?[rR]ightarrow|implies|iff|approx|equiv|blacksquare|square|Box|tag"
-    r"|checkmark|qed|hfill|label|in|because|since|mid|colon)(?![A-Za-z])|\\\\|[&:;,≈≡⇒→\n]|\.(?!\d)"
+    r"|checkmark|qed|hfill|label|in|because|since|mid|colon)(?![A-Za-z])|\\\\|:(?!\d)|,(?!(?:\\!)?\d)|[&;≈≡⇒→\n]|\.(?!\d)"
     r"|\*\*|\\end\{"
 )
 _PART_OF = re.compile(r"(?:\\(?:[dtc]?frac|sqrt|binom|log_?)(?:\[[^\]]*\]|\{[^{}]*\})?|[\^_])\s*$")
 _RELATION = r"(?:[<>≤≥≠]|\\(?:leq?|geq?|lt|gt|neq?|leqslant|geqslant)(?![A-Za-z]))"
 _TOUCHES_BEFORE = re.compile(
-    rf"(?:(?<![A-Za-z\\])(?:[A-Za-z]|\\[a-z]+)\s?{_RELATION}\s?|[-−]|\\pm\s?|[√π]|\d\s?[*/×·]\s?)$"
+    rf"(?:(?<![A-Za-z\\])(?:[A-Za-z]|\\[a-z]+)\s?{_RELATION}\s?|[-−]|\\pm\s?|[√π]|\d\s?[*/×·]\s?"
+    r"|(?<![\w\\])\d{1,20}[.,:]?)$"
 )
 _TOUCHES_AFTER = re.compile(
     r"\^(?:\{[^{}]{1,20}\}|\\?\w+)|_(?:\{[^{}]{1,20}\}|\d+)|\s?\\?%|\s?°|\s?\\(?:pi|sqrt|cdot|times)"
     r"(?![A-Za-z])[^\n$.,]{0,20}|\s?[*/×·]\s?[\dA-Za-z(\\][^\n$,\s]{0,20}|\s?[-+−]\s?\d[^\n$,\s]{0,20}"
-    r"|[π√]\S{0,10}"
+    r"|[π√]\S{0,10}|[.,:]?\d{1,20}|[A-Za-z]{1,3}\d{0,3}(?![A-Za-z])"
 )
 _TEXT = re.compile(r"(?:\\[,;: ]|[\s~])*\\(?:text\w*|mathrm|mbox)\{\s*([^{}]*)\}")
 _WORDS = re.compile(r"[ \t]{0,2}\(?([A-Za-z]+(?:[ /][A-Za-z]+){0,3})")
 _OR_BEFORE = re.compile(
-    rf"(?:\$|\b[a-z]\s?=\s?)?({NUMBER.pattern}|\\[a-z]+(?:\{{[^{{}}]*\}})*)[\s$\\)]{{0,4}}"
-    r"(?:\\text\{\s*)?\b(?:or|或)\b[\s}$\\([*]{0,6}(?:[a-z]\s?=\s?)?$"
+    rf"(?:\$|\b[a-z]\s?=\s?)?({NUMBER.pattern}|\b(?:{SPELLED})\b"
+    rf"|\\[a-z]+(?:\{{[^{{}}]*\}})*)[\s$\\)]{{0,4}}"
+    r"(?:\\text\{\s*)?\b(?:or(?: else| maybe| possibly| perhaps)?|或)\b"
+    r"[\s}$\\([*]{0,6}(?:[a-z]\s?=\s?)?$"
 )
 _IS_PLAIN = re.compile(r"-?[\d.,]+|[A-Za-z]|\\[a-z]+")
 _MEASURED = re.compile(r"[\d.,\s}πi)-]*[\d})πi]")  # what a unit may follow
 
 
 _SIGNED_FORMULA = re.compile(r"(?<![-\w])[-−](?:\$\$?|\\[\[(])$")  # -$\boxed{256}$
+_DIGITS_BEFORE = re.compile(r"(?<![\^_\w])\d+[.,]?$")
+_DIGITS_AFTER = re.compile(r"(?:[.,]|,\\!)?\d")
 _MEASURES = ("square", "cubic", "sq", "per")
 
 
@@ -133,6 +138,8 @@ def _named(after: str, inside: str) -> str:
     if operating := OPERATING.match(after, said.start(1)):
         return rf" \text{{ {operating.group().strip()} }}"
     first = said.group(1).split()[0]
+    if first == "unless":
+        return rf" \text{{ {said.group(1)} }}"
     return rf"\text{{ {first}}}" if len(first) > 2 and is_unit(first) else ""
 
 
@@ -145,14 +152,18 @@ def _counted(words: re.Match[str], right: str) -> str:
     return words.group() if is_unit(first) or first in _MEASURES else ""
 
 
-def _joined(left: str, inside: str, right: str) -> str:
+def _joined(left: str, inside: str, right: str) -> str | None:
     if not left and not right:
         return inside
     if left in ("(", "[", "{", "\\{") or (left and right[:1] in (")", "]", "}")):
         return inside if right in (")", "]", "}", "\\}") else f"{left}{inside}{right}"
     if not left and right.lstrip().startswith("\\text"):
         return f"{inside}{right}"
-    plain = _IS_PLAIN.fullmatch(inside.strip()) and not (left and inside.strip()[0] == "-")
-    if plain and left[-1:].isdigit():
-        plain = None
-    return f"{left}{inside.strip() if plain else f'({inside.strip()})'}{right}"
+    inside = inside.strip()
+    if _DIGITS_BEFORE.search(left) or _DIGITS_AFTER.match(right):
+        return None  # \\boxed{1}0: a part of a number
+    if inside[0] == "\\" and right[:1].isalpha():
+        right = f" {right}"
+    plain = _IS_PLAIN.fullmatch(inside) and not (left and inside[0] == "-")
+    space = " " if left[-1:].isalpha() else ""
+    return f"{left}{space}{inside if plain else f'({inside})'}{right}"

@@ -22,17 +22,19 @@ UNSURE = re.compile(
 _DENIED = re.compile(  # "not", right before a box: what is in it is denied
     r"(?:\b(?:(?:wrong|incorrect|a mistake|false|tempting|tempted) to"
     r"(?: (?:say|write|answer|claim|conclude|think|use|put|box|give))?"
-    r"|not|never|cannot|rather than|instead of)|n['’]t|不是|不为|不等于|并非)"
-    r"(?:\s+(?:be|is|it|the|a|correct|right|final|answer|equals?|to|exactly|simply|just)){0,5}"
+    r"|not|never|cannot|rather than|instead of|doubt"
+    r"|(?:false|untrue|not true|incorrect) that)|n['’]t|不是|不为|不等于|并非)"
+    r"(?:\s+(?:be|is|it|that|the|a|correct|right|final|answer|equals?|to|exactly|simply|just)){0,5}"
     r"[\s$*_:：(]*(?:\\[(\[])?\s*$",
     re.IGNORECASE,
 )
 _WRONG = r"(?:wrong|incorrect|false|invalid|impossible|a (?:mistake|trap|distractor))"
 DENIED_AFTER = re.compile(  # right after a box or a value
-    r"[\s$*_)\]}\\]{0,6}(?:\?|,?\s?(?:(?:is|was|would be|seems|looks)\s"
+    r"[\s$*_`)\]}\\]{0,6}(?:\?|,?\s?(?:(?:is|was|would be|seems|looks)\s"
     rf"(?:also\s|simply\s|clearly\s)?(?:not\b|{_WRONG}\b)|(?:isn|wasn)['’]t\b"
     rf"|(?:cannot|can['’]t|won['’]t) be\b|(?:does not|doesn['’]t) (?:work|fit)|fails\b"
-    rf"|\({_WRONG}\)|不是|是错|不对))",
+    rf"|\({_WRONG}\)|which (?:is|was) {_WRONG}\b|-style\b|不是|是错|不对"
+    r"|is (?:the|a|an) (?:format|example|placeholder|template)\b))",
     re.IGNORECASE,
 )
 _INSTRUCTION = re.compile(  # in quotes, or what the task is said to ask
@@ -40,7 +42,10 @@ _INSTRUCTION = re.compile(  # in quotes, or what the task is said to ask
 )
 _ASKED = re.compile(
     r"(?:\byour\b[^.\n]{0,40}\b(?:in|inside|within|as|like|using)"
-    r"|\b(?:format|instructions?|prompt|template)\b[^.\n]{0,40}|\b(?:such as|e\.g\.|for example),?)"
+    r"|\b(?:format|instructions?|prompt|template)\b[^.\n]{0,40}"
+    r"|\b(?:such as|e\.g\.|(?:for )?example)[,:]?"
+    r"|\b(?:student|someone|somebody|people|they|others?|friend) (?:might |may |could |would )?"
+    r"(?:wrote|writes?|says?|said|claim\w*|thinks?|thought|answer\w*|guess\w*|puts?)\b[^.\n]{0,20})"
     r"[\s$*_`:\"“(]*(?:\\[(\[])?\s*$",
     re.IGNORECASE,
 )
@@ -56,6 +61,11 @@ _TURNS = re.compile(  # and a new claim after it is the one that is meant
     r"\b(?:no(?=[,:])|wait|hmm+|actually|oops|sorry|correction|on second thought|rather|instead"
     r"|mistake|wrong|recheck\w*)\b|不对|更正|等等|修正",
     re.IGNORECASE,
+)
+_TURNS_TO = re.compile(
+    r"\b(?:no|correction|sorry|i mean|i meant|actually|oops|rather|wait|make (?:that|it))\b[,:]?\s+"
+    rf"(?:no,?\s+)?(?P<value>{MATH.pattern}|{NUMBER.pattern})(?=\s*(?:[.!]|$))",
+    re.IGNORECASE | re.DOTALL,
 )
 _IT_IS = re.compile(
     r"\b(?:it|that|this|the (?:(?:right|correct|true|final|actual) )?(?:answer|value|result|one))"
@@ -95,6 +105,7 @@ def corrected(after: str) -> str | None:
     after = after[:_AFTERTHOUGHT]
     turn = _TURNS.search(after)
     claim = _IT_IS.search(after, turn.end()) if turn else None
+    claim = claim or _TURNS_TO.search(after)
     if claim and not is_denied_after(after[claim.end() :]):
         return claim["value"].strip(" $*")
     return "" if _CANCELS.search(after) else None
@@ -104,7 +115,8 @@ def corrected(after: str) -> str | None:
 
 GIVES_UP = re.compile(
     r"\b(?:give up|(?:don['’]t|do not) know|no idea|(?:cannot|can['’]t|could not|unable to) "
-    r"(?:solve|determine|find|answer|tell|decide)|not sure|ran out of|out of time)\b"
+    r"(?:solve|determine|find|answer|tell|decide)|not sure|ran out of|out of time"
+    r"|(?:is|was) (?:only )?a guess|my (?:confidence|guess)|failed)\b"
     r"|不知道|无法确定",
     re.IGNORECASE,
 )
@@ -118,6 +130,8 @@ RESTATES = re.compile(  # what is asked or given; an earlier sentence may have t
     r"|\b(?:expression|equation)\b.* already (?:fully )?"
     r"(?:simplified|in (?:its |the )?(?:simplest|lowest|reduced))"
     r"|\banswer (?:has|have|contains|consists|needs|lies|depends)\b"
+    r"|\bappears? in\b|^given\s?:|^first(?:ly)?,|\bwe (?:start|begin) with\b"
+    r"|\bin my (?:solution|work|answer)\b|\bI (?:used|tried|wrote|have written)\b"
     r"|题目(?:说|给|中)|^设",
     re.IGNORECASE,
 )
@@ -130,9 +144,19 @@ PLANS = re.compile(  # and has not come to it yet
     r"(?![^.]*(?:=|\b(?:is|are|so|which|get|gives?)\b))",
     re.IGNORECASE,
 )
+_SUPPOSED = re.compile(
+    r"\b(?:if|assum\w+|suppos\w+|whether|imagine|pretend|guess\w*|doubt|false|untrue)\s+"
+    r"(?:that\s+)?(?:the |my |your )?(?:final |correct |right )?$",
+    re.IGNORECASE,
+)
 NUMBERED = re.compile(  # "at step 5": the number of a thing that is not counted
     r"\b(?:steps?|cases?|parts?|equations?|eqs?\.|figures?|problems?|questions?|sections?|theorems?"
     r"|lemmas?|methods?|examples?|exercises?|chapters?|hints?|attempts?|solutions?)"
     r"\s(?:no\.\s|number\s|#)?\(?\d{1,3}\b\)?(?!\s*[-+*/=])",
     re.IGNORECASE,
 )
+
+
+def is_supposed(before: str) -> bool:
+    """Whether what follows ``before`` is only supposed: "if the answer is 5"."""
+    return bool(_SUPPOSED.search(before[-60:]))

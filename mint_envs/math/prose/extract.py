@@ -42,7 +42,8 @@ _CODE = re.compile(r"(?<!`)`([^`\n]{1,60})`(?!`)")  # `2`
 _LAST_BOLD = re.compile(r"=\s*\*\*[^*\n]{1,200}\*\*[.\s]*$")
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _OR_ELSE = re.compile(
-    r"[^\d\n.]{0,30}\bor\s++(?:maybe|possibly|perhaps|it (?:could|might|may) be|else)?\s*+"
+    r"[^\d\n.]{0,30}\b(?:or|maybe|perhaps|possibly|alternatively)\s++"
+    r"(?:maybe|possibly|perhaps|it (?:could|might|may) be|else)?\s*+"
     r"(-?\\?[$\d][^\s,;]{0,40})",
     re.IGNORECASE,
 )

@@ -6,7 +6,7 @@ import re
 
 from ..answer.limits import MAX_ANSWER, MAX_WINDOW
 from . import prose
-from .cues import CORRECTION
+from .cues import CORRECTION, is_supposed
 from .found import Found
 from .languages import ANNOUNCES, DENIES, may_announce
 
@@ -106,6 +106,8 @@ def marker(text: str) -> Found | None:
     marks: list[re.Match[str]] = []
     pattern = _ANY_LANGUAGE if may_announce(text) else MARKER
     for match in pattern.finditer(text):
+        if is_supposed(text[max(0, match.start() - 60) : match.start()]):
+            continue
         if (
             marks
             and not text[marks[-1].end() : match.start()].strip(" *_\n\"'“”the:#TAFinal").strip()
@@ -118,6 +120,8 @@ def marker(text: str) -> Found | None:
         answer = prose.after_marker(said)
         if answer and DENIES.search(prose.sentence(text[marks[-1].start() :][:MAX_ANSWER])):
             return Found("", "marker", reason="the answer is denied")
+        if not answer and prose.is_divided(said):
+            return Found("", "marker", reason="no single answer")
         if answer:
             rivals = _line_rivals(text, marks)
             return Found(answer, "marker", rivals, end=marks[-1].end())

@@ -61,8 +61,10 @@ SUBORDINATE = re.compile(
     r"|\s++\((?=[A-Za-z]{2,}|≈|π|about).*|[，,]\s*+(?:此时|其中|当).*",
     re.DOTALL,
 )
-DENIED = re.compile(  # and the value that is denied
-    r"(?:\bnot|n't|\b(?:greater|less|more|fewer|larger|smaller|bigger) than|\bat (?:least|most)"
+DENIED = re.compile(  # and the value that is denied, or only computed with
+    r"(?:\b(?:half|twice|double|triple|thrice|below|above|under)(?: of)?"
+    r"|\b(?:square|cube|root|reciprocal|inverse|factorial|logarithm|percent|multiple) of"
+    r"|\bnot|n't|\b(?:greater|less|more|fewer|larger|smaller|bigger) than|\bat (?:least|most)"
     r"|\bbetween|\bcannot|不是|不等于|至少|至多|大于|小于)\s*(?:be|equal to|equal)?\s*"
     r"[-−$\\(]*[\d.√][\d.,]*(?:\s?and\s[$\d.,]+)?",
     re.IGNORECASE,
@@ -89,14 +91,14 @@ TAIL = re.compile(
     r"\s*+(?:\\?%|°|(?:percent|degrees?)\b|[A-Za-z]{1,12}(?:/[a-z]+|\^?[23²³])?(?=[.,;!?]?\s*$)"
     r"|[\u4e00-\u9fff]{1,4}(?=[。，]?\s*$))"
 )
-_SPELLED = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|pi"
+SPELLED = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|pi"
 OPERATING = re.compile(  # words after a number that make another number of it
     r"(?:hundred|thousand|million|billion|trillion|dozen|lakh|crore|gross"
     r"|squared|cubed|factorial|pi|halves|thirds?"
     r"|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|hundred|thousand|million)ths"
     r"|per ?mille|and an? (?:half|third|quarter|fourth)|to the (?:power|\w{2,8}th)\b"
     r"|(?:times|over|plus|minus|root|choose|mod|modulo|(?:divided|multiplied) by|point)"
-    rf"\s(?:\$?\\?\w{{0,8}}\d+\$?|{_SPELLED}))(?![A-Za-z])",
+    rf"\s(?:\$?\\?\w{{0,8}}\d+\$?|{SPELLED}))(?![A-Za-z])",
     re.IGNORECASE,
 )
 BESIDE = re.compile(

@@ -145,7 +145,16 @@ def after_marker(text: str) -> str:
     said = sentence(text)
     if text.lstrip()[len(said) :][:1] == "?" or _DENIED_VALUE.match(said):
         return ""
+    if "(or " in said:
+        return said.replace("(", " ").replace(")", " ")
     return answer_of(said)
+
+
+def is_divided(text: str) -> bool:
+    """Whether a statement names several numbers, none of which is the answer."""
+    said = sentence(text)
+    values = {number.group().strip() for number in NUMBER.finditer(MATH.sub(" ", said))}
+    return len(values) > 1 and " and " in said and not COPULA.search(said)
 
 
 def _formula_and_more(text: str, formula: re.Match[str]) -> str:

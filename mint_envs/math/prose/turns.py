@@ -23,8 +23,14 @@ _NEXT_QUESTION = re.compile(
 )
 _PROGRAM = re.compile(  # what other fences hold may be the answer: "```latex", "```output"
     r"```[ \t]*(?:python3?|py|cpp|c\+\+|c|java|javascript|js|bash|sh|sage|sympy|matlab|r|julia)\b"
+    r".*?(?:```|\Z)"
+    r"|```[ \t]*\n(?:[^`]{0,200}?\n)??[ \t]*(?:print\(|def |import |from |return |while |for )"
     r".*?(?:```|\Z)",
     re.DOTALL | re.IGNORECASE,
+)
+_COMMENT = re.compile(
+    r"\\begin\{verbatim\}.*?(?:\\end\{verbatim\}|\Z)|<!--.*?(?:-->|\Z)|^[ \t]*%[^\n]*",
+    re.DOTALL | re.MULTILINE,
 )
 
 
@@ -56,7 +62,9 @@ def _first_answer(text: str) -> str:
 
 
 def without_programs(text: str) -> str:
-    """``text`` without its programs: what they print or hold is not said."""
+    """``text`` without programs and comments: what they print or hold is not said."""
+    if "%" in text or "<!--" in text or "verbatim" in text:
+        text = _COMMENT.sub("\n", text)
     return _PROGRAM.sub("\n", text) if "```" in text else text
 
 
