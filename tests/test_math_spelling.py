@@ -159,6 +159,32 @@ def test_what_only_looks_the_same(first: str, second: str) -> None:
     assert judge(second, first)[0] != "equal"
 
 
+SAME_SUMS = [
+    ("10", r"\sum_{k=1}^4 k"),
+    (r"\sum_{n=0}^{\infty}(n+1)x^n", r"\sum_{k=0}^{\infty} x^k(k+1)"),
+    (r"\sum_{k=0}^{\infty}\frac{x^k}{k!}", r"\sum_{n=0}^{\infty}\frac{x^{n}}{n!}"),
+    (r"2\sum_{k=1}^{n}k", r"\sum_{k=1}^{n}2k"),
+    (r"\sum_{i=1}^{n} i^2", r"\sum_{j=1}^{n} j\cdot j"),
+]
+OTHER_SUMS = [
+    ("11", r"\sum_{k=1}^4 k", "different"),
+    (r"\sum_{k=0}^{\infty}x^k", r"\sum_{k=1}^{\infty}x^k", "unknown"),
+    (r"\sum_{k=0}^{\infty}x^k", r"\frac{1}{1-x}", "unknown"),
+    (r"\sum_{k=1}^{n}k", r"\sum_{k=1}^{n+1}k", "unknown"),
+    (r"\sum_{k=0}^{\infty}x^k", r"\sum_{k=0}^{\infty}(-1)^k x^k", "unknown"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), SAME_SUMS)
+def test_the_same_sum(first: str, second: str) -> None:
+    assert judge(first, second)[0] == judge(second, first)[0] == "equal"
+
+
+@pytest.mark.parametrize(("first", "second", "verdict"), OTHER_SUMS)
+def test_another_sum_or_what_it_may_come_to(first: str, second: str, verdict: str) -> None:
+    assert judge(first, second)[0] == judge(second, first)[0] == verdict
+
+
 def test_in_a_sentence_a_ratio_is_no_fraction() -> None:
     assert judge(r"\frac{5}{8}", "5:8")[0] == "equal"
     assert judge(r"\frac{5}{8}", "5:8", prose=True)[0] != "equal"

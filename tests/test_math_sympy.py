@@ -10,7 +10,7 @@ import pytest
 
 from mint_envs.math import fallback, grade
 
-SUM = r"\boxed{\sum_{k=1}^{4} k}"
+SUM = r"\boxed{\prod_{k=1}^{4} k}"
 HAS_SYMPY = importlib.util.find_spec("latex2sympy2_extended") is not None
 
 
@@ -60,7 +60,7 @@ def test_a_worker_that_cannot_start_is_not_started_again(worker: object, tmp_pat
     (tmp_path / "stand_in.py").write_text("raise SystemExit(1)\n")
     assert grade("10", SUM).metadata["verdict"] == "unknown"
     assert fallback._current == []
-    assert fallback.equal("11", r"\sum_{k=1}^{4} k") is False
+    assert fallback.equal("11", r"\prod_{k=1}^{4} k") is False
     assert fallback._current == []
 
 

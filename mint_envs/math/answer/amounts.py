@@ -6,9 +6,9 @@ import re
 from fractions import Fraction
 
 from . import units
-from .commands import Atoms
 from .limits import Unreadable
 from .names import is_constant
+from .series import Series
 from .tree import (
     Based,
     Call,
@@ -77,7 +77,7 @@ def compounded(large: Node, small: Node) -> list[Node]:
     return [Quantity(Call("+", (whole, small.value)), small.unit)]
 
 
-class Amounts(Atoms):
+class Amounts(Series):
     """The rules of the grammar's ``amount``."""
 
     def amount(self) -> Node:

@@ -83,7 +83,8 @@ class Comparer:
             return not self.prose and alike.is_quotient(a, b)
         if isinstance(a, Group) and a.kind == "minus":
             return self._same_region(a, b)
-        if isinstance(a, Group) and a.kind == "builder" and not _is_kind(b, "builder"):
+        both = isinstance(b, Group) and b.kind == "builder"
+        if isinstance(a, Group) and a.kind == "builder" and not both:
             return self.same(alike.condition(a), b)
         return None
 
@@ -278,13 +279,15 @@ class Comparer:
         names = _names(a) | _names(b)
         if names & {"inf", "\\ldots", "reals", "integers", "otherwise"}:
             return False
+        self.evaluator.unfinished = False
         try:
-            if names - {"pi", "e", "i"}:
-                return self._identical(a, b)
-            return self._equal(a, b)
+            same = self._identical(a, b) if names - {"pi", "e", "i"} else self._equal(a, b)
         except Unreadable as error:
             self.doubt = str(error)
             return False
+        if not same and self.evaluator.unfinished:
+            self.doubt = "a sum that is not worked out"
+        return same
 
     def _equal(self, a: Node, b: Node) -> bool:
         left, right = self.evaluator.value(a, -1), self.evaluator.value(b, -1)
@@ -336,10 +339,6 @@ def _congruent(a: Node, b: Node, modulus: Node) -> bool:
 
 def _is_set(node: Node) -> bool:
     return isinstance(node, Group) and node.kind in _SETS
-
-
-def _is_kind(node: Node, kind: str) -> bool:
-    return isinstance(node, Group) and node.kind == kind
 
 
 def _has_sign(node: Node) -> bool:

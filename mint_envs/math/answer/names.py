@@ -110,8 +110,8 @@ def _argument(relation: Relation) -> tuple[Node, Sym] | None:
     return head.args[0], head.args[1]
 
 
-def replaced(node: Node, old: Sym, new: Sym) -> Node:
-    """``node`` with one letter in place of another."""
+def replaced(node: Node, old: Sym, new: Node) -> Node:
+    """``node`` with something else in place of a letter."""
     if node == old:
         return new
     if isinstance(node, Call):

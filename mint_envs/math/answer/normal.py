@@ -10,7 +10,7 @@ import re
 import unicodedata
 from fractions import Fraction
 
-from .limits import MAX_DIGITS
+from .limits import MAX_DIGITS, Unreadable
 from .spelling import respelled
 
 _SIGNS = {
@@ -205,3 +205,12 @@ def number(text: str) -> Fraction | None:
         return None
     value = int(digits)
     return Fraction(value, 10 ** len(part)) if part else Fraction(value)
+
+
+def scientific(text: str) -> Fraction:
+    """Return the exact value of ``2.5e-3``."""
+    mantissa, _, exponent = text.lower().partition("e")
+    value = number(mantissa)
+    if value is None or abs(int(exponent)) > MAX_DIGITS:
+        raise Unreadable("an exponent that is too large")
+    return value * Fraction(10) ** int(exponent)

@@ -40,7 +40,7 @@ _QUANTIFIERS = frozenset(("all", "any", "every"))
 _MATRICES = frozenset(f"\\begin:{name}" for name in ("matrix", "pmatrix", "bmatrix"))
 _ONE = Num(Fraction(1))
 _STARTS = frozenset(
-    r"( { | [ \frac \binom \overline \overrightarrow \vec \hat pi infty \lfloor \lceil".split()
+    r"( { | [ \sum \frac \binom \overline \overrightarrow \vec \hat pi infty \lfloor \lceil".split()
 )
 
 

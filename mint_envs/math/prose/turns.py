@@ -22,9 +22,9 @@ _NEXT_QUESTION = re.compile(
     r"\s*+\d{0,3}+\s*+[*]{0,2}+[:：]"
 )
 _PROGRAM = re.compile(  # what other fences hold may be the answer: "```latex", "```output"
-    r"```[ \t]*(?:python3?|py|cpp|c\+\+|c|java|javascript|js|bash|sh|sage|sympy|matlab|r|julia)\b"
-    r".*?(?:```|\Z)"
-    r"|```[ \t]*\n(?:[^`]{0,200}?\n)??[ \t]*(?:print\(|def |import |from |return |while |for )"
+    r"(?<!`)```(?:[ \t]*"
+    r"(?:python3?|py|cpp|c\+\+|c|java|javascript|js|bash|sh|sage|sympy|matlab|r|julia)\b"
+    r"|[ \t]*\n(?:[^`]{0,200}?\n)??[ \t]*(?:print\(|def |import |from |return |while |for ))"
     r".*?(?:```|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
