@@ -159,6 +159,43 @@ def test_what_only_looks_the_same(first: str, second: str) -> None:
     assert judge(second, first)[0] != "equal"
 
 
+VECTORS_AND_UNITS = [
+    (r"\mathbf{i}+2\mathbf{j}", r"\langle 1,2\rangle"),
+    (r"2\hat{i}-3\hat{k}", "(2,0,-3)"),
+    (r"-\mathbf{i}+\frac12\mathbf{j}+(1+\sqrt2)\mathbf{k}", r"(-1,\frac12,1+\sqrt2)"),
+    (r"2\hat{\imath}+\hat{\jmath}", "(2,1)"),
+    (r"10\text{ N}", "10"),
+    (r"10\text{ N}", r"10\text{ newtons}"),
+    (r"10\text{ N}", r"10\text{ kg·m/s}^2"),
+]
+OTHER_VECTORS_AND_UNITS = [
+    (r"\mathbf{i}+2\mathbf{j}", "(2,1)"),
+    (r"\mathbf{i}+2\mathbf{j}", "3"),
+    (r"10\text{ N}", r"10\text{ J}"),
+    (r"10\text{ N}", r"10\text{ kg}"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), VECTORS_AND_UNITS)
+def test_the_same_vector_or_force(first: str, second: str) -> None:
+    assert judge(first, second)[0] == judge(second, first)[0] == "equal"
+
+
+@pytest.mark.parametrize(("first", "second"), OTHER_VECTORS_AND_UNITS)
+def test_another_vector_or_force(first: str, second: str) -> None:
+    assert judge(first, second)[0] != "equal"
+    assert judge(second, first)[0] != "equal"
+
+
+def test_a_right_answer_may_be_a_worked_solution_without_a_box() -> None:
+    solution = "We have 2 bags with 3 apples.\nOne is eaten.\nSo there are 5 apples left."
+    assert judge(solution, "5")[0] == "equal"
+    assert judge("We add the numbers and see that the answer is 42.", "42")[0] == "equal"
+    assert (
+        judge("There is one pair of numbers, all greater than 5 and less than 9", "5")[0] != "equal"
+    )
+
+
 SAME_SUMS = [
     ("10", r"\sum_{k=1}^4 k"),
     (r"\sum_{n=0}^{\infty}(n+1)x^n", r"\sum_{k=0}^{\infty} x^k(k+1)"),

@@ -25,6 +25,7 @@ from .prose.prose import is_sum
 
 _MAX_CREDIT = 0.1
 _AMBIGUOUS = re.compile(r"\d,\d{3}")  # a number with a comma, or a list
+_SOLUTION = 40  # characters from which a right answer may be a worked solution
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 
 
@@ -192,7 +193,11 @@ def answer_of_solution(gold: str) -> str:
     if "\\boxed" in gold or "####" in gold:
         found = find(gold, strict=True)
         return found.answer or gold
-    return gold
+    if len(gold) < _SOLUTION or " " not in gold.strip():
+        return gold
+    found = find(gold)
+    told = found.where == "marker" or (found.where in ("sentence", "bold") and "\n" in gold.strip())
+    return found.answer if told and found.answer and not found.reason else gold
 
 
 def _same_lists(wanted: str, given: str) -> bool:

@@ -157,7 +157,7 @@ def _mark(piece: str) -> Token:
 def _inner(inner: str, piece: str, after_number: bool) -> list[Token]:
     """Tokens of ``\\text{inner}``: a variable, a number, a separator, or words."""
     inner = inner.strip()
-    if inner == "min" and after_number:
+    if inner in ("min", "N") and after_number and not piece.startswith("\\mathb"):
         return [("w", inner)]
     if inner.startswith("(base"):
         return _said(inner.strip("()"))

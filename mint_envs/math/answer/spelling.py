@@ -35,6 +35,10 @@ _TURNED = re.compile(rf"([\[\]])({_END})[,;]({_END})([\[\]])")
 _ROWS = re.compile(r"\[\s*\[[^\[\]]*\](?:\s*,\s*\[[^\[\]]*\])*\s*\]")
 _PART = re.compile(r"(?:\\text\w*\{\s*)?\(([a-h])\)[\s:~]*\}?")
 _NAMED = re.compile(r"\s*([A-Za-z])\s*=\s*([^=,;<>]+?)\s*")
+_UNIT_VECTOR = re.compile(
+    r"\\(?:mathbf|hat|vec|boldsymbol|bm|mathbf\s*\{?\s*\\hat)\s*"
+    r"(?:\{\s*\\?(?:mathbf\s*\{?)?\s*([ijk])(?:math)?\s*\}{1,2}|\\?([ij])(?:math)|([ijk])(?![A-Za-z]))"
+)
 _OR = re.compile(r";|\\text\w*\{\s*or\s*\}|\bor\b|\\\\")
 _EXTREMES = re.compile(
     r"(?:\\text\w*\{)?\s*(?:the )?(maximum|max|largest|minimum|min|smallest)(?: value)?(?: is|:|=)?"
@@ -107,6 +111,33 @@ def _matrix(text: str) -> str:
     return rf"\begin{{pmatrix}}{inside}\end{{pmatrix}}"
 
 
+def _vector(text: str) -> str:
+    """``2\\mathbf{i} - \\mathbf{k}`` as ``\\langle 2,0,-1\\rangle``."""
+    marked = _UNIT_VECTOR.sub(lambda match: f"@{match[1] or match[2] or match[3]} ", text)
+    if "@" not in marked or re.search(r"[,;=<>&]", marked):
+        return text
+    parts: dict[str, str] = {}
+    for term in _terms(marked):
+        factor, found, letter = term.strip().partition("@")
+        if not found or letter.strip() in parts or len(letter.strip()) != 1:
+            return text
+        parts[letter.strip()] = factor.strip() + ("1" if factor.strip() in ("", "+", "-") else "")
+    last = "k" if "k" in parts else "j"
+    inside = ",".join(parts.get(letter, "0") for letter in "ijk"[: "ijk".index(last) + 1])
+    return rf"\langle {inside}\rangle"
+
+
+def _terms(text: str) -> list[str]:
+    """``text`` cut before each sign that stands in no bracket."""
+    terms, depth = [""], 0
+    for sign in text:
+        depth += (sign in "({[") - (sign in ")}]")
+        if sign in "+-" and not depth and terms[-1].strip():
+            terms.append("")
+        terms[-1] += sign
+    return terms
+
+
 _STEPS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("{:}", lambda text: re.sub(r"(?<![A-Za-z])\{:\}", ":", text)),
     ("\\sfrac", lambda text: text.replace("\\sfrac", "\\frac")),
@@ -116,6 +147,7 @@ _STEPS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("=", lambda text: _only(_EQUATION_IN_TEXT, text)),
     ("{", lambda text: _only(_WORD_IN_BRACES, text)),
     ("-", lambda text: _PER.sub(_per, text) if "\\text" in text or "\\mathrm" in text else text),
+    ("\\", _vector),
     ("\\circ", lambda text: _ARC.sub(_arc, text)),
     ("]", _intervals),
     ("[", _intervals),

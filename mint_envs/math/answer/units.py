@@ -59,6 +59,7 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "degree": ("1", "degrees deg ° 度"),
         "radian": ("0", "radians rad rads 弧度"),
     },
+    "force": {"newton": ("1", "newtons 牛顿")},
     "part": {"percent": ("1", "% percents pct percentage")},
 }
 _KNOWN: dict[str, tuple[str, str, Fraction]] = {
@@ -83,6 +84,8 @@ _SPOKEN = {
     "kmh": "km/h",
     "kph": "km/h",
 }
+_NEWTON = re.compile(r"(?<![A-Za-z])N(?![A-Za-z])")
+_DERIVED = {"kilogram meter /second^2": "newton"}
 _SPLIT = re.compile(r"\*\*|\^|/|[A-Za-z$%°€£¥₹¢]+|[\u4e00-\u9fff]+|\d+")
 
 
@@ -111,7 +114,7 @@ def canonical(text: str) -> str:
     ``"red marble"``. Returns ``""`` for words that say nothing (``"in total"``).
     """
     power, words, below = 0, [], False
-    text = _written(text.lower())
+    text = _written(_NEWTON.sub("newton", text.replace("·", " ").replace("\\cdot", " ")).lower())
     for word in _SPLIT.findall(text):
         if word in ("/", "per"):
             below = True
@@ -125,6 +128,7 @@ def canonical(text: str) -> str:
         elif word not in _IGNORED and word not in ("^", "**"):
             words.append(_name(word, below))
     unit = " ".join(filter(None, words)) + (f"^{power}" if power and words else "")
+    unit = _DERIVED.get(unit, unit)
     known = not unit or measures(unit) or _is_counted(_SPLIT.findall(text))
     return unit if known else _DOUBTFUL + unit
 

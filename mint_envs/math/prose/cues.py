@@ -58,7 +58,8 @@ _CANCELS = re.compile(  # by itself: what was said is withdrawn, whatever follow
     re.IGNORECASE,
 )
 _TURNS = re.compile(  # and a new claim after it is the one that is meant
-    r"\b(?:no(?=[,:])|wait|hmm+|actually|oops|sorry|correction|on second thought|rather|instead"
+    r"\b(?:no(?=[,:])|wait|hmm+|actually|oops|sorry|correction|on second thought|rather"
+    r"|instead|really|in truth"
     r"|mistake|wrong|recheck\w*)\b|不对|更正|等等|修正",
     re.IGNORECASE,
 )
