@@ -190,6 +190,7 @@ NAMES_5 = [
     "Your answer goes in \\boxed{5}.",
     "Instructions: write \\boxed{5}.",
     "Example: \\boxed{5}. I cannot solve it.",
+    "I think \\boxed{5} is what they want, but really it is 6.",
     "A student wrote \\boxed{5}, which is wrong.",
     "Someone might say \\boxed{5}; the truth is 6.",
     "\\boxed{5}\n\n(This is incorrect.)",

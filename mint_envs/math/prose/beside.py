@@ -14,7 +14,7 @@ from .phrases import NUMBER, OPERATING, SPELLED
 _NEAR = 160  # characters on each side that are looked at
 _CHOICE = re.compile(r"(?:\\text\w*\{|\\mathrm\{)?\s*(?:\([A-J]\)|[A-E])[.:)]?\s*\}?")
 _PARAGRAPH = 2_000  # characters before a box in which its formula may open
-_SIGNS = re.compile(r"\\[\[(\])]|(?<!\\)\$\$?|\\(?:begin|end)\{[a-z]+\*?\}")
+_SIGNS = re.compile(r"\\(?:[\[(\])]|(?:begin|end)\{[a-z]+\*?\}|\$)|\$\$?")
 _CLOSING = re.compile(r"(?:[ \t]?(?:\$\$?|\\[\])]|\*\*))+")
 _CUT_BEFORE = re.compile(
     r"=|\\(?:q?quad|text\w*\{[^{}]*\}|(?:Long)?[rR]ightarrow|implies|iff|therefore|to|approx|equiv"
@@ -76,7 +76,8 @@ def statement(text: str, start: int, end: int, inside: str) -> str | None:
 
 def offered_before(text: str, start: int) -> str:
     """``5`` of "5 or \\boxed{6}"."""
-    other = _OR_BEFORE.search(text[max(0, start - 80) : start])
+    before = text[max(0, start - 80) : start]
+    other = _OR_BEFORE.search(before) if "or" in before or "或" in before else None
     return other.group(1).strip() if other else ""
 
 
@@ -85,6 +86,8 @@ def _opened(before: str) -> int | None:
     begin, dollars = None, 0
     for sign in _SIGNS.finditer(before):
         piece = sign.group()
+        if piece == "\\$":
+            continue
         dollars += piece[0] == "$"
         opens = dollars % 2 if piece[0] == "$" else piece[1] in "[(b"
         begin = sign.end() if opens else None

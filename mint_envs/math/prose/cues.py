@@ -42,13 +42,24 @@ _INSTRUCTION = re.compile(  # in quotes, or what the task is said to ask
 )
 _ASKED = re.compile(
     r"(?:\byour\b[^.\n]{0,40}\b(?:in|inside|within|as|like|using)"
-    r"|\b(?:format|instructions?|prompt|template)\b[^.\n]{0,40}"
+    r"|\b(?:format|instructions?|prompt|template)"
+    r"(?::? (?:says?|asks?|is|requires?|wants?|put|write|use))"
+    r"\b[^.\n]{0,40}|\buse (?:the |this )?(?:format|form)\b[^.\n]{0,10}"
     r"|\b(?:such as|e\.g\.|(?:for )?example)[,:]?"
     r"|\b(?:student|someone|somebody|people|they|others?|friend) (?:might |may |could |would )?"
     r"(?:wrote|writes?|says?|said|claim\w*|thinks?|thought|answer\w*|guess\w*|puts?)\b[^.\n]{0,20})"
     r"[\s$*_`:\"“(]*(?:\\[(\[])?\s*$",
     re.IGNORECASE,
 )
+#: Quick to look for: without one of these the patterns need not be tried.
+_OF_DENIAL = (
+    "not", "n't", "n’t", "never", "rather", "instead", "doubt", "false", "untrue", "wrong",
+    "incorrect", "mistake", "tempt", "不",
+)  # fmt: skip
+_OF_ASKING = (
+    "your", "format", "instruction", "prompt", "template", "such as", "e.g.", "example",
+    "student", "some", "people", "they", "other", "friend", "use ",
+)  # fmt: skip
 _AFTERTHOUGHT = 400  # characters after an answer in which it is corrected
 _NEAR = 160  # characters beside a box that are looked at
 _CANCELS = re.compile(  # by itself: what was said is withdrawn, whatever follows
@@ -80,10 +91,15 @@ _IT_IS = re.compile(
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether what stands from ``start`` to ``end`` is denied, or only part of an instruction."""
     before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
-    if _DENIED.search(before[-80:]) or is_denied_after(after):
+    if is_denied_after(after):
         return True
     line = before.rpartition("\n")[2]
-    return bool(_ASKED.search(line)) or _in_instruction(line, after.partition("\n")[0])
+    lower = before.lower()
+    if any(word in lower for word in _OF_DENIAL) and _DENIED.search(before[-80:]):
+        return True
+    if any(word in lower for word in _OF_ASKING) and _ASKED.search(line):
+        return True
+    return _in_instruction(line, after.partition("\n")[0])
 
 
 def is_denied_after(after: str) -> bool:
@@ -104,6 +120,8 @@ def _in_instruction(before: str, after: str) -> bool:
 def corrected(after: str) -> str | None:
     """What ``after`` corrects an answer to; ``""`` if it only withdraws it, None if it does not."""
     after = after[:_AFTERTHOUGHT]
+    if not after.strip("$.} )]\\\n"):
+        return None
     turn = _TURNS.search(after)
     claim = _IT_IS.search(after, turn.end()) if turn else None
     claim = claim or _TURNS_TO.search(after)
@@ -124,7 +142,8 @@ GIVES_UP = re.compile(
 RESTATES = re.compile(  # what is asked or given; an earlier sentence may have the answer
     r"(?<!since the )(?<!as the )(?<!because the )"
     r"\b(?:problem|question|prompt|task|exercise|statement) "
-    r"(?:says?|states?|said|asks?|tells?|mentions?|gives?|wants?|requires?|is asking)\b"
+    r"(?:says?|states?|said|tells?|mentions?|gives?|(?:asks?|wants?|requires?|is asking)\b"
+    r"(?!.*(?:which is|=)))\b"
     r"|\b(?:we are|we['’]re) (?:given|told)\b"
     r"|^(?:let (?!us\b|me\b)|suppose|assume|consider|denote)\b"
     r"(?!.*(?:[,:]|\b(?:then|so|thus|hence)\b))"

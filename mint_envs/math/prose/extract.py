@@ -168,7 +168,8 @@ def _box_rivals(text: str, boxes: list[Box], group: list[Box]) -> tuple[str, ...
         if UNSURE.search(since) and not CORRECTION.search(since):
             rivals.append(earlier[-1][2])
     if other := _OR_ELSE.match(text[group[-1][1] :][:MAX_WINDOW]):
-        rivals.append(other.group(1).strip("$. "))
+        said = other.group(1)
+        rivals.append(said.strip("$. ") if "(" in said else said.strip("$.) "))
     return tuple(filter(None, rivals))
 
 
