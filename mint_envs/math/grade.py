@@ -24,7 +24,8 @@ from .prose.found import Found
 from .prose.prose import is_sum
 
 _MAX_CREDIT = 0.1
-_AMBIGUOUS = re.compile(r"\d,\d{3}")  # a number with a comma, or a list
+_AMBIGUOUS = re.compile(r"\d,[1-9]\d\d")  # a number with a comma, or a list
+_GROUP_OF_ZEROS = re.compile(r"\d,0\d")  # no member of a list
 _SOLUTION = 40  # characters from which a right answer may be a worked solution
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 
@@ -202,6 +203,8 @@ def answer_of_solution(gold: str) -> str:
 
 def _same_lists(wanted: str, given: str) -> bool:
     """Whether two answers are the same lists: ``27,108`` is one wherever the other side is."""
+    if _GROUP_OF_ZEROS.search(wanted) or _GROUP_OF_ZEROS.search(given):
+        return False
     if not (_AMBIGUOUS.search(wanted) or _AMBIGUOUS.search(given)):
         return False
     if not (_is_list(wanted) or _is_list(given)):

@@ -79,12 +79,14 @@ def is_asked(relation: Relation) -> bool:
     ``2x = 5`` is an equation that is not solved, and ``2x + z = 1`` is a plane.
     """
     head = relation.sides[0]
-    if relation.operators != ("=",) or not isinstance(head, Call):
+    value = relation.sides[-1]
+    if relation.operators != ("=",) or not isinstance(head, Call) or isinstance(value, Group):
         return False
     if head.name == "^":
         named = isinstance(head.args[0], Sym) and isinstance(head.args[1], Num)
     else:
         named = head.name == "+" and all(isinstance(arg, Sym) for arg in head.args)
+        named = named and len(set(head.args)) == len(head.args)
     inside = variables(head)
     return named and bool(inside) and not inside & variables(relation.sides[1])
 
