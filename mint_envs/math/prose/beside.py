@@ -38,7 +38,9 @@ _TOUCHES_AFTER = re.compile(
     r"|[π√]\S{0,10}|[.,:]?\d{1,20}|[A-Za-z]{1,3}\d{0,3}(?![A-Za-z])"
 )
 _TEXT = re.compile(r"(?:\\[,;: ]|[\s~])*\\(?:text\w*|mathrm|mbox)\{\s*([^{}]*)\}")
-_WORDS = re.compile(r"[ \t]{0,2}\(?([A-Za-z]+(?:[ /][A-Za-z]+){0,3})")
+_WORDS = re.compile(
+    r"(?:[ \t$]|\\ ){0,3}(?:\\(?:text|mathrm)\{\s?)?\(?([A-Za-z]+(?:[ /][A-Za-z]+){0,3})"
+)
 _OR_BEFORE = re.compile(
     rf"(?:\$|\b[a-z]\s?=\s?)?({NUMBER.pattern}|\b(?:{SPELLED})\b"
     rf"|\\[a-z]+(?:\{{[^{{}}]*\}})*)[\s$\\)]{{0,4}}"
@@ -52,6 +54,12 @@ _MEASURED = re.compile(r"[\d.,\s}πi)-]*[\d})πi]")  # what a unit may follow
 _SIGNED_FORMULA = re.compile(r"(?<![-\w])[-−](?:\$\$?|\\[\[(])$")  # -$\boxed{256}$
 _DIGITS_BEFORE = re.compile(r"(?<![\^_\w])\d+[.,]?$")
 _DIGITS_AFTER = re.compile(r"(?:[.,]|,\\!)?\d")
+_OPERATOR_BEFORE = re.compile(  # "half of \\boxed{5}"
+    r"\b(?:minus|negative|twice|double|half of|(?:root|square|cube|log) of|log|(?:less|more|greater"
+    r"|fewer) than)\s[$*]*$",
+    re.IGNORECASE,
+)
+_OPERAND_AFTER = re.compile(r"[ \t]?\$?[ \t]?\$[ \t]?\\(?:pi|cdot|times|sqrt|div|pm)(?![A-Za-z])")
 _MEASURES = ("square", "cubic", "sq", "per")
 
 
@@ -62,7 +70,11 @@ def statement(text: str, start: int, end: int, inside: str) -> str | None:
     before, after = text[max(0, start - _PARAGRAPH) : start], text[end : end + _NEAR]
     before = before.rpartition("\n\n")[2]
     opened = _opened(before)
+    if _OPERAND_AFTER.match(after):
+        return None
     if opened is None:
+        if _OPERATOR_BEFORE.search(before[-60:]) or _is_inside(before[-_NEAR:]):
+            return None
         left, right = _touching(before, after)
     else:
         inner = _within(before[opened:], after)
@@ -118,6 +130,11 @@ def _within(left: str, right: str) -> tuple[str, str] | None:
     return left.strip(), right.strip(" ,.;")
 
 
+def _is_inside(left: str) -> bool:
+    """Whether the box is in the braces of a root, a fraction or a power."""
+    return _depth(left) > 0 and bool(_PART_OF.search(left.rpartition("{")[0]))
+
+
 def _first(pattern: re.Pattern[str], text: str) -> int:
     found = pattern.search(text)
     return found.start() if found else len(text)
@@ -158,8 +175,10 @@ def _counted(words: re.Match[str], right: str) -> str:
 def _joined(left: str, inside: str, right: str) -> str | None:
     if not left and not right:
         return inside
-    if left in ("(", "[", "{", "\\{") or (left and right[:1] in (")", "]", "}")):
-        return inside if right in (")", "]", "}", "\\}") else f"{left}{inside}{right}"
+    if left in ("(", "[", "{", "\\{") and right in (")", "]", "}", "\\}"):
+        return inside
+    if left and right[:1] in (")", "]", "}"):
+        return f"{left}{inside}{right}"
     if not left and right.lstrip().startswith("\\text"):
         return f"{inside}{right}"
     inside = inside.strip()

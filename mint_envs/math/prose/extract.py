@@ -47,6 +47,8 @@ _OR_ELSE = re.compile(
     r"(-?\\?[$\d][^\s,;]{0,40})",
     re.IGNORECASE,
 )
+_MORE = re.compile(r"[ \t$]{0,3}(?:and|to|[-–,;])\s?\$?(-?\d[\d.]*)\$?\s*(?:\.?\s*$|\.\s|\n)")
+_ALREADY = re.compile(r"(?:^|[.:\n]\s|\b(?:is|are) )\$?(-?\d[\d.]*)\$?\s?(?:,|and)\s?[$\s]{0,2}$")
 _BY_TWELVE = re.compile(r"(?:/|÷|\\div|divided by)\s?(?:12|twelve)\b")
 _NOTHING = Found("", "none", reason="no answer found")
 
@@ -170,6 +172,10 @@ def _box_rivals(text: str, boxes: list[Box], group: list[Box]) -> tuple[str, ...
     if other := _OR_ELSE.match(text[group[-1][1] :][:MAX_WINDOW]):
         said = other.group(1)
         rivals.append(said.strip("$. ") if "(" in said else said.strip("$.) "))
+    if more := _MORE.match(text[group[-1][1] :][:80]):
+        rivals.append(more.group(1))
+    if more := _ALREADY.search(text[max(0, group[0][0] - 40) : group[0][0]]):
+        rivals.append(more.group(1))
     return tuple(filter(None, rivals))
 
 
