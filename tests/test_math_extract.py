@@ -127,3 +127,8 @@ def test_a_next_question_of_the_models_own_is_not_read() -> None:
     rambling = "2*3 = 6. The answer is 6.\n\nQuestion: what is 4*5?\nThe answer is 20."
     assert grade("6", rambling).score == 1
     assert grade("20", rambling).score == 0
+
+
+def test_a_marker_in_a_text_of_its_own() -> None:
+    assert grade("-1427/100", r"\text{The answer is } \frac{-1427}{100}.").score == 1
+    assert grade("5", r"\text{The answer is } 6").score == 0

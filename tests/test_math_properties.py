@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mint_envs.math import grade
-from mint_envs.math.grade import _read, judge
+from mint_envs.math.grade import _read, answer_of_solution, judge
 
 KEYS = ("verdict", "extracted", "found", "tier", "reason")
 PIECES = (
@@ -78,7 +78,7 @@ def test_any_mathematics_gets_a_reward(gold: str, response: str) -> None:
 
 @given(SOUP, SOUP)
 def test_verdicts_are_symmetric(first: str, second: str) -> None:
-    assume("####" not in first + second and "boxed" not in first + second)
+    assume(all(answer_of_solution(text) == text for text in (first, second)))
     assert judge(first, second)[0] == judge(second, first)[0]
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from mint_envs.math import fallback, grade
 
-SUM = r"\boxed{\sum_{k=1}^{4} k}"
+SUM = r"\boxed{\prod_{k=1}^{4} k}"
 HAS_SYMPY = importlib.util.find_spec("latex2sympy2_extended") is not None
 
 
@@ -67,7 +67,7 @@ def test_a_worker_that_cannot_start_is_not_started_again(worker: object, tmp_pat
     child = fallback._worker.get()._child
     assert child is not None
     assert child.over
-    assert fallback.equal("11", r"\sum_{k=1}^{4} k") is False
+    assert fallback.equal("11", r"\prod_{k=1}^{4} k") is False
     assert fallback._worker.get()._child is child
 
 
@@ -76,7 +76,7 @@ import os
 from mint_envs.math import fallback, grade
 fallback._MODULE, fallback.installed = "stand_in", lambda: True
 def asked(gold):
-    score = grade(gold, r"\\boxed{\\sum_{k=1}^{4} k}").score
+    score = grade(gold, r"\\boxed{\\prod_{k=1}^{4} k}").score
     return score, fallback._worker.get()._child.pid
 score, parents = asked("10")
 if not (child := os.fork()):

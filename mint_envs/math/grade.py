@@ -25,11 +25,15 @@ from .answer.readings import readings
 from .answer.said import Said
 from .answer.tree import Group, Node
 from .letters import said_of
-from .prose.extract import Found, find
+from .prose.extract import find
+from .prose.found import Found
 from .prose.prose import is_sum
 from .question import short_of
 
 _MAX_CREDIT = 0.1
+_AMBIGUOUS = re.compile(r"\d,[1-9]\d\d")  # a number with a comma, or a list
+_GROUP_OF_ZEROS = re.compile(r"\d,0\d")  # no member of a list
+_SOLUTION = 40  # characters from which a right answer may be a worked solution
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 
 
@@ -55,7 +59,8 @@ def grade(
         question: what was asked. Where a formula of it equals ``gold``, the problem asks for
             another form of it, and what is left as it stood is no answer. It may say, too, which
             letters are whole numbers, prime or positive.
-        strict: take an answer only from a box, ``####``, a line "Answer: ..." or ``<answer>``.
+        strict: take an answer only from a box, ``####``, ``<answer>``, a line "Answer: ..." or a
+            sentence "The answer is ...".
         format_credit: score of a wrong answer that is well formed and in one of those places,
             0 to 0.1.
         set_credit: if ``gold`` lists several answers, score the share that is right (Jaccard).
@@ -154,12 +159,8 @@ def judge(
             return "equal", "number", ""
         if "." not in wanted and "." not in given:  # else one may be the other, rounded
             return "different", "number", "a different number"
-    doubt = (
-        f"the right answer: {tree}"
-        if isinstance(tree, str)
-        else _doubt(tree, (wanted, given), prose, question)
-    )
-    if doubt is None or ("," in given and _listed(wanted) == _listed(given)):
+    doubt = _doubt(tree, (wanted, given), prose, question)
+    if doubt is None or ("," in given + wanted and _same_lists(wanted, given, question)):
         return "equal", "tree", ""
     if not doubt:
         return "different", "tree", "a different answer"
@@ -168,37 +169,39 @@ def judge(
     return "unknown", "none", doubt
 
 
-def _doubt(tree: Node, texts: tuple[str, str], prose: bool, question: str) -> str | None:
+def _doubt(tree: Node | str, texts: tuple[str, str], prose: bool, question: str) -> str | None:
     """Return None if the answer equals ``tree``, ``""`` if it does not, or why that is unknown."""
+    if isinstance(tree, str):
+        return f"the right answer: {tree}"
     try:
         other = parse(texts[1], prose)
     except Unreadable as error:
         return str(error)
     said, turned = said_of(question), texts[0] > texts[1]
-    doubt = _either_way(tree, other, turned, said)
-    if doubt is None or any(
-        _either_way(*pair, turned, said) is None for pair in readings(tree, other, texts, said)
-    ):
+
+    def same(a: Node, b: Node) -> str | None:
+        return _either_way((b, a) if turned else (a, b), said, prose)
+
+    doubt = same(tree, other)
+    if doubt is None or any(same(*pair) is None for pair in readings(tree, other, texts, said)):
         return None
     return doubt
 
 
-def _either_way(a: Node, b: Node, turned: bool, said: Said) -> str | None:
+def _either_way(pair: tuple[Node, Node], said: Said, prose: bool) -> str | None:
     """Compare in one order whichever comes first: where work ends is not to depend on that."""
-    if turned:
-        a, b = b, a
     try:
-        doubt = _compared(a, b, said)
+        doubt = _compared(*pair, said, prose)
         # A part that cannot be compared ends the search, or comes after one that differs.
-        back = _compared(b, a, said) if doubt else doubt
+        back = _compared(*pair[::-1], said, prose) if doubt else doubt
     except Overworked as error:
         return str(error)
     return doubt if back else back
 
 
-def _compared(a: Node, b: Node, said: Said) -> str | None:
+def _compared(a: Node, b: Node, said: Said, prose: bool) -> str | None:
     try:
-        comparer = Comparer(said)
+        comparer = Comparer(said, prose)
         return None if comparer.same(a, b) else comparer.doubt
     except Overworked:
         raise
@@ -232,11 +235,15 @@ def _read(gold: str) -> tuple[str, object, Node | str]:
     if len(gold) > MAX_ANSWER:
         return gold, None, "too long"
     text = clean(gold)
+    return text, plain_number(text), _tree(text)
+
+
+def _tree(text: str) -> Node | str:
+    """The tree of a cleaned text, or why it cannot be read."""
     try:
-        tree: Node | str = parse(text)
+        return parse(text)
     except Unreadable as error:
-        tree = str(error)
-    return text, plain_number(text), tree
+        return str(error)
 
 
 def answer_of_solution(gold: str) -> str:
@@ -244,11 +251,32 @@ def answer_of_solution(gold: str) -> str:
     if "\\boxed" in gold or "####" in gold:
         found = find(gold, strict=True)
         return found.answer or gold
-    return gold
+    if len(gold) < _SOLUTION or " " not in gold.strip():
+        return gold
+    found = find(gold)
+    told = found.where == "marker" or (found.where in ("sentence", "bold") and "\n" in gold.strip())
+    return found.answer if told and found.answer and not found.reason else gold
+
+
+def _same_lists(wanted: str, given: str, question: str) -> bool:
+    """Whether two answers are the same lists: ``27,108`` is one wherever the other side is."""
+    if _GROUP_OF_ZEROS.search(wanted) or _GROUP_OF_ZEROS.search(given):
+        return False
+    if not (_AMBIGUOUS.search(wanted) or _AMBIGUOUS.search(given)):
+        return False
+    if not (_is_list(wanted) or _is_list(given)):
+        return False
+    texts = _listed(wanted), _listed(given)
+    return _doubt(_tree(texts[0]), texts, prose=False, question=question) is None
+
+
+def _is_list(text: str) -> bool:
+    tree = _tree(text)
+    return isinstance(tree, Group) and tree.kind in ("set", "list") and len(tree.items) > 1
 
 
 def _listed(text: str) -> str:
-    """``text`` with each comma read as a separator: ``100,200`` may be a number or a list."""
+    """``text`` with each comma read as a separator."""
     return re.sub(r",(?=\d)", ", ", text)
 
 

@@ -28,9 +28,9 @@ from .answer import canon, form
 from .answer.canon import Form
 from .answer.compare import Comparer
 from .answer.limits import MAX_ANSWER, Unreadable
+from .answer.names import is_name
 from .answer.normal import clean
 from .answer.parse import Parser, parse
-from .answer.relations import is_name
 from .answer.tree import Call, Group, Node, Num, Relation, Sym, Text
 from .answer.words import special
 from .letters import said_of

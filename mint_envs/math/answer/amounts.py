@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from . import units
-from .commands import Atoms
 from .limits import Unreadable
-from .tree import Based, Call, Group, Interval, Matrix, Node, Num, Quantity, Relation, Sym, negative
-from .words import multiple
+from .names import is_constant
+from .series import Series
+from .tree import (
+    Based,
+    Call,
+    Group,
+    Interval,
+    Matrix,
+    Node,
+    Num,
+    Quantity,
+    Relation,
+    Sym,
+    Text,
+    negative,
+)
+from .words import multiple, power
 
 CONDITIONS = frozenset("for where with if when as since because such given assuming 其中".split())
 REMAINDERS = frozenset(("R", "r", "remainder", "余"))
+
+
+_FOR_ALL = re.compile(
+    r"(?:for|where|with|when|if) "
+    r"(?:all|any|every|each|some|real|integers?|positive|natural|whole)\b|where\b|with\b|since\b|because\b|given\b|其中"
+)
+
+
+def says_no_more(group: Group) -> bool:
+    """Whether the condition of ``group`` only says what its letters are: "3k, k an integer".
+
+    ``5 \\text{ if } x>0`` is not 5.
+    """
+    if group.kind != "given":
+        return False
+    value, condition = group.items
+    said = condition.words if isinstance(condition, Text) else ""
+    if _FOR_ALL.match(said):
+        return True
+    return not is_constant(value) and not re.search(r"\b(?:even|odd)\b", said)
 
 
 def _measured(node: Node) -> Node:
@@ -24,11 +59,11 @@ def _measured(node: Node) -> Node:
     return Quantity(negative(inner.value), inner.unit) if isinstance(inner, Quantity) else node
 
 
-def _times(node: Node, times: int) -> Node:
+def _times(node: Node, times: Fraction) -> Node:
     """``2.4`` and ``\\$2.4``, thousands of them."""
     if isinstance(node, Quantity):
         return Quantity(_times(node.value, times), node.unit)
-    return Call("*", (node, Num(Fraction(times))))
+    return Call("*", (node, Num(times)))
 
 
 def compounded(large: Node, small: Node) -> list[Node]:
@@ -42,7 +77,7 @@ def compounded(large: Node, small: Node) -> list[Node]:
     return [Quantity(Call("+", (whole, small.value)), small.unit)]
 
 
-class Amounts(Atoms):
+class Amounts(Series):
     """The rules of the grammar's ``amount``."""
 
     def amount(self) -> Node:
@@ -70,6 +105,9 @@ class Amounts(Atoms):
         if times is not None:
             self.here += 1
             node = _times(node, times)
+        elif (raised := power(self.text)) and isinstance(node, Num | Call | Sym):
+            self.here += 1
+            node = Call("^", (node, Num(Fraction(raised))))
         if self.text.lower() in ("base", "in") and isinstance(node, Num):
             based = self.spoken_base(node)
             if based is not None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from .relations import is_name
+from .names import is_name
 from .tree import Call, Group, Interval, Matrix, Node, Num, Quantity, Relation, Sym
 
 Form = tuple[Any, ...]

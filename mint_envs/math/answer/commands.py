@@ -8,9 +8,21 @@ from fractions import Fraction
 
 from .cursor import Cursor
 from .lexer import FUNCTIONS, SEVERAL
-from .limits import MAX_DIGITS, MAX_ITEMS, Unreadable
-from .normal import number
-from .tree import INFINITY, Based, Call, Group, Interval, Matrix, Node, Num, Quantity, Sym, negative
+from .limits import MAX_ITEMS, Unreadable
+from .normal import number, scientific
+from .tree import (
+    INFINITY,
+    Based,
+    Call,
+    Group,
+    Interval,
+    Matrix,
+    Node,
+    Num,
+    Quantity,
+    Sym,
+    negative,
+)
 from .words import counted
 
 _CURRENCIES = {"\\$": "dollar", "€": "euro", "£": "sterling", "¥": "yuan", "₹": "rupee"}
@@ -35,6 +47,9 @@ class Atoms(Cursor, ABC):
 
     @abstractmethod
     def sum(self) -> Node: ...
+
+    @abstractmethod
+    def series(self) -> Node: ...
 
     @abstractmethod
     def power(self) -> Node: ...
@@ -78,7 +93,7 @@ class Atoms(Cursor, ABC):
     def number(self) -> Num:
         text = self.next()
         if "e" in text or "E" in text:
-            return Num(_scientific(text))
+            return Num(scientific(text))
         value = number(text)
         if value is None:
             raise Unreadable("too many digits")
@@ -357,20 +372,13 @@ def _applied(name: str, node: Node, base: Node | None) -> Call:
     return Call("^", (Sym("e"), node)) if name == "exp" else Call(name, (node,))
 
 
-def _scientific(text: str) -> Fraction:
-    mantissa, _, exponent = text.lower().partition("e")
-    value = number(mantissa)
-    if value is None or abs(int(exponent)) > MAX_DIGITS:
-        raise Unreadable("an exponent that is too large")
-    return value * Fraction(10) ** int(exponent)
-
-
 _RULES: dict[str, Callable[[Atoms], Node]] = {
     "{": Atoms.braces,
     "|": Atoms.absolute,
     "\\frac": Atoms.fraction,
     "\\binom": Atoms.binomial,
     "\\sqrt": Atoms.root,
+    "\\sum": lambda atoms: atoms.series(),
     "\\lfloor": Atoms.rounded,
     "\\lceil": Atoms.rounded,
     "pi": lambda atoms: Sym(atoms.next()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from . import relations
+from . import alike, relations
 from .limits import MAX_ITEMS, MAX_PAIRS, Overworked
 from .said import NOTHING, Said
 from .scalars import Scalars, names_of_scalar
@@ -28,8 +28,8 @@ from .tree import (
     Text,
     negative,
 )
-from .units import LETTERS, canonical, compatible, measures
-from .words import counted_things, is_plain_noun
+from .units import LETTERS, canonical, compatible, is_forgiven, measures
+from .words import counted_things, is_plain_noun, same_text
 
 _SCALARS = (Num, Sym, Call)
 _SETS = ("set", "list")
@@ -38,8 +38,9 @@ _SETS = ("set", "list")
 class Comparer(Scalars):
     """Compares answers within the work limit of one verdict."""
 
-    def __init__(self, said: Said = NOTHING) -> None:
+    def __init__(self, said: Said = NOTHING, prose: bool = False) -> None:
         super().__init__(said)
+        self.prose = prose  #: in a sentence 3:4 is no fraction
         self._pairs = MAX_PAIRS
 
     def same(self, a: Node, b: Node) -> bool:
@@ -75,13 +76,15 @@ class Comparer(Scalars):
     def _region_and_other(self, a: Node, b: Node) -> bool | None:
         if a == Sym("reals") and isinstance(b, Interval):
             return b.low == negative(INFINITY) and b.high == INFINITY
-        if isinstance(a, Group) and a.kind == "mod" and isinstance(b, Num | Call | Sym):
-            return self.same(a.items[0], b) if isinstance(a.items[0], _SCALARS) else False
+        if isinstance(a, Group) and a.kind == "mod" and isinstance(b, Num | Call | Sym | Relation):
+            return alike.same_residue(self, a, b)
+        if isinstance(a, Group) and a.kind == "ratio" and isinstance(b, Num | Call):
+            return not self.prose and alike.is_quotient(a, b)
         if isinstance(a, Group) and a.kind == "minus":
             return self._same_region(a, b)
-        if isinstance(a, Group) and a.kind == "builder" and not isinstance(b, Group):
-            condition = a.items[1] if len(a.items) == 2 else None
-            return isinstance(condition, Relation) and self.same(condition, b)
+        both = isinstance(b, Group) and b.kind == "builder"
+        if isinstance(a, Group) and a.kind == "builder" and not both:
+            return self.same(alike.condition(a), b)
         return None
 
     def _same_region(self, a: Node, b: Node) -> bool | None:
@@ -104,7 +107,7 @@ class Comparer(Scalars):
             shapes = [len(row) for row in a.rows] == [len(row) for row in b.rows]
             return shapes and self.same_all(sum(a.rows, ()), sum(b.rows, ()))
         if isinstance(a, Text) and isinstance(b, Text):
-            return _same_text(a, b)
+            return same_text(a, b)
         return isinstance(a, Based) and isinstance(b, Based) and _same_based(a, b)
 
     def same_all(self, a: Sequence[Node], b: Sequence[Node]) -> bool:
@@ -153,6 +156,8 @@ class Comparer(Scalars):
 
     def _set_and_other(self, a: Node, b: Node) -> bool | None:
         assert isinstance(a, Group)
+        if isinstance(b, Group) and b.kind == "builder" and a.kind == "list":
+            return self.same(a, alike.condition(b))
         if isinstance(b, Group) and b.kind == "tuple":
             return self._set_and_tuple(a, b)
         if isinstance(b, Relation | Interval) or (isinstance(b, Group) and b.kind == "union"):
@@ -244,7 +249,10 @@ class Comparer(Scalars):
         if a.unit == "degree" and isinstance(b, Call) and "pi" in names_of_scalar(b):
             return self.same(_turned(a), b)
         if isinstance(b, Num | Call | Sym):
-            return self.same(a.value, b)
+            if is_forgiven(a.unit):
+                return self.same(a.value, b)
+            self.doubt = f"the words {a.unit!r} after a number"
+            return False
         return None
 
     def _text_and_other(self, a: Text, b: Node) -> bool | None:
@@ -356,12 +364,3 @@ def _clock(ratio: Group) -> tuple[int, ...]:
 
 def _same_based(a: Based, b: Based) -> bool:
     return a.base == b.base and a.digits.lstrip("0") == b.digits.lstrip("0")
-
-
-def _same_text(a: Text, b: Text) -> bool:
-    if a.kind == b.kind == "date":
-        first, second = a.words.split("-"), b.words.split("-")
-        return first[1:] == second[1:] and (first[0] == second[0] or not (first[0] and second[0]))
-    if a.kind != b.kind:
-        return {a.kind, b.kind} == {"choice", "words"} and a.words.lower() == b.words.lower()
-    return a.words.replace(" ", "") == b.words.replace(" ", "")

@@ -123,7 +123,7 @@ def _take(kind: str, piece: str, match: re.Match[str], found: list[Token], prose
             raise Unreadable("too many digits")
         found.append(("n", piece))
     elif kind == "text":
-        found.extend(_inner(match.group("inner"), piece))
+        found.extend(_inner(match.group("inner"), piece, bool(found) and found[-1][0] == "n"))
     elif kind == "letters":
         found.extend(_letters(piece, found, prose and match.group()[:1].isspace()))
     elif kind == "han":
@@ -154,19 +154,26 @@ def _mark(piece: str) -> Token:
     return ("m", mark)
 
 
-def _inner(inner: str, piece: str) -> list[Token]:
+def _inner(inner: str, piece: str, after_number: bool) -> list[Token]:
     """Tokens of ``\\text{inner}``: a variable, a number, a separator, or words."""
     inner = inner.strip()
+    if inner in ("min", "N") and after_number and not piece.startswith("\\mathb"):
+        return [("w", inner)]
     if inner.startswith("(base"):
-        inner = inner.strip("()")
+        return _said(inner.strip("()"))
     if inner in ("R", "Z", "N", "Q", "C") and piece.startswith("\\mathb"):
         return [("m", f"\\{inner}")]
     if len(inner) == 1 and inner.isascii() and inner.isalpha() and inner not in LETTERS:
         return [("v", inner)]
-    if inner.lower() in FUNCTIONS:
+    if inner.lower() in FUNCTIONS or inner == "pi":
         return [("m", inner.lower())]
     if inner and all(c.isdigit() or c in ".,:-+/ " for c in inner):
         return tokens(inner)
+    return _said(inner)
+
+
+def _said(inner: str) -> list[Token]:
+    """Words, numbers and separators."""
     found: list[Token] = []
     for word in re.findall(r"[,;]|[^\s,;]+", inner):
         if _separates(word):

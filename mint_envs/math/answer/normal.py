@@ -10,7 +10,8 @@ import re
 import unicodedata
 from fractions import Fraction
 
-from .limits import MAX_DIGITS
+from .limits import MAX_DIGITS, Unreadable
+from .spelling import respelled
 
 _SIGNS = {
     **dict.fromkeys("−–—﹣‐‑", "-"),
@@ -118,6 +119,7 @@ def clean(text: str) -> str:
     if not text.isascii():
         text = _ascii(text)
     text = _SPOKEN_SIGN.sub("-", _APPROXIMATELY.sub("", text))
+    text = respelled(text)
     text = _TO.sub(r"\1:\2", _OUT_OF.sub(r"\1/\2", text))
     text = text.strip("`").replace("**", "" if text.startswith("**") else "**")
     if "\\" in text or "~" in text or "{" in text:
@@ -203,3 +205,12 @@ def number(text: str) -> Fraction | None:
         return None
     value = int(digits)
     return Fraction(value, 10 ** len(part)) if part else Fraction(value)
+
+
+def scientific(text: str) -> Fraction:
+    """Return the exact value of ``2.5e-3``."""
+    mantissa, _, exponent = text.lower().partition("e")
+    value = number(mantissa)
+    if value is None or abs(int(exponent)) > MAX_DIGITS:
+        raise Unreadable("an exponent that is too large")
+    return value * Fraction(10) ** int(exponent)

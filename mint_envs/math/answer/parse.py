@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from .amounts import CONDITIONS, REMAINDERS, Amounts, compounded
+from .amounts import CONDITIONS, REMAINDERS, Amounts, compounded, says_no_more
 from .lexer import tokens
 from .limits import MAX_ANSWER, MAX_ITEMS, Unreadable
 from .normal import plain_number
@@ -40,7 +40,7 @@ _QUANTIFIERS = frozenset(("all", "any", "every"))
 _MATRICES = frozenset(f"\\begin:{name}" for name in ("matrix", "pmatrix", "bmatrix"))
 _ONE = Num(Fraction(1))
 _STARTS = frozenset(
-    r"( { | [ \frac \binom \overline \overrightarrow \vec \hat pi infty \lfloor \lceil".split()
+    r"( { | [ \sum \frac \binom \overline \overrightarrow \vec \hat pi infty \lfloor \lceil".split()
 )
 
 
@@ -72,6 +72,13 @@ def _places(text: str) -> int:
 
 def _is_quotient(node: Node) -> bool:
     return isinstance(node, Call) and node.name == "/"
+
+
+def _is_numeric_power(node: Node) -> bool:
+    """``2^3``, which another may follow: ``2^3 3^2``."""
+    if not isinstance(node, Call) or node.name != "^":
+        return False
+    return all(isinstance(arg, Num) for arg in node.args)
 
 
 def _joined(name: str, parts: list[Node]) -> Node:
@@ -114,7 +121,7 @@ class Parser(Amounts):
             items = [item for item in items if item not in _NUMBER_SETS] or items
         if not items:
             raise Unreadable("empty")
-        if len(items) == 1 and isinstance(items[0], Group) and items[0].kind == "given":
+        if len(items) == 1 and isinstance(items[0], Group) and says_no_more(items[0]):
             return items[0].items[0]  # "3k, where k is an integer"; two cases keep what they are
         if len(items) == 2:
             items = compounded(items[0], items[1]) or items
@@ -255,7 +262,7 @@ class Parser(Amounts):
         """``2x``, ``3(x+1)``: two factors; a mixed number, ``3 1/2`` or ``3\\frac12``: one."""
         number_first, before = self.kind == "n", self.texts[self.here - 1]
         if number_first and not isinstance(node, Num):
-            if before not in (")", "!", "|"):
+            if before not in (")", "!", "|") and not _is_numeric_power(node):
                 raise Unreadable("a number after a factor")
             return [node, self.power()]
         fraction = self.common_fraction()
@@ -263,6 +270,8 @@ class Parser(Amounts):
         if mixed is not None:
             return [Call("%", (mixed,)) if self.skip("%") else mixed]
         if number_first:
+            if before == ")":
+                return [node, self.power()]
             raise Unreadable("two numbers side by side")
         if fraction is not None:
             return [node, Num(fraction)]

@@ -8,6 +8,14 @@ from itertools import pairwise
 
 from .ground import Comparing
 from .limits import Unreadable
+from .names import (
+    in_the_same_letter,
+    is_asked,
+    is_called,
+    is_constant,
+    is_fraction,
+    is_name,
+)
 from .operations import Value, is_real, quotient
 from .places import complex_places
 from .scalars import names_of_scalar
@@ -31,22 +39,6 @@ _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!=", "~"
 _UP, _DOWN = ("<", "<="), (">", ">=")
 
 
-def is_name(node: Node) -> bool:
-    """A variable, ``f(x)``, or a point ``(x, y)``: what an answer may be called."""
-    if isinstance(node, Sym):
-        return node.name not in ("pi", "e", "i", "inf")
-    if isinstance(node, Call) and node.name == "*" and len(node.args) == 2:
-        head, rest = node.args
-        if isinstance(head, Call) and head.name == "^":  # the inverse of f
-            head = head.args[0]
-        return isinstance(head, Sym) and (is_name(rest) or isinstance(rest, Num))
-    if isinstance(node, Group) and node.kind == "tuple":
-        return all(map(is_name, node.items))
-    if isinstance(node, Call) and node.name == "abs":
-        return is_name(node.args[0])
-    return False
-
-
 def solved(comparer: Comparing, relation: Relation) -> Node | None:
     """Return ``v`` of ``x = v`` and ``x = ... = v``, or of a computation ``2 + 3 = v``.
 
@@ -54,12 +46,10 @@ def solved(comparer: Comparing, relation: Relation) -> Node | None:
     """
     if set(relation.operators) - {"=", "~"}:
         return None
-    sides = list(relation.sides)
-    if len(sides) == 2 and is_name(sides[1]) and not is_name(sides[0]):
-        sides.reverse()
-    if is_name(sides[0]) or _is_label(sides[0]) or _is_worked(sides):
+    sides = _named_first(list(relation.sides))
+    if is_called(sides):
         sides = sides[1:]
-    elif not all(map(_is_constant, sides)):
+    elif not all(map(is_constant, sides)):
         return None
     exact = [side for side, sign in _signed(sides, relation.operators) if sign != "~"]
     if not exact:
@@ -71,6 +61,15 @@ def solved(comparer: Comparing, relation: Relation) -> Node | None:
     return exact[-1]
 
 
+def _named_first(sides: list[Node]) -> list[Node]:
+    """``x = 3`` of ``3 = x``, and ``z = 2`` of ``x = y = z = 2``."""
+    if len(sides) == 2 and is_name(sides[1]) and not is_name(sides[0]):
+        sides.reverse()
+    while len(sides) > 2 and is_name(sides[0]) and is_name(sides[1]):
+        sides = sides[1:]
+    return sides
+
+
 def _needs_no_rounding(comparer: Comparing, node: Node) -> bool:
     """Whether who writes ``node \\approx 1.3`` commits to 1.3: of 1.25, of a computation.
 
@@ -80,39 +79,12 @@ def _needs_no_rounding(comparer: Comparing, node: Node) -> bool:
         return _needs_no_rounding(comparer, node.value)
     if isinstance(node, Num):
         return node.places >= 0
-    if _is_fraction(node):
+    if is_fraction(node):
         return False
     try:
         return isinstance(comparer.evaluator.value(node), Fraction)
     except Unreadable:
         return False
-
-
-def _is_fraction(node: Node) -> bool:
-    """``5/16``: of whole numbers, in lowest terms."""
-    if isinstance(node, Call) and node.name == "neg":
-        return _is_fraction(node.args[0])
-    if not (isinstance(node, Call) and node.name == "/"):
-        return False
-    above, below = node.args
-    if not (isinstance(above, Num) and isinstance(below, Num) and below.value):
-        return False
-    ratio = above.value / below.value
-    return ratio.denominator == below.value and ratio.numerator == above.value
-
-
-def _is_worked(sides: Sequence[Node]) -> bool:
-    """``x + y = 8 + 9 = 17``: an expression in several variables, put in, worked out."""
-    head, *steps = sides
-    if len(steps) < 2 or not isinstance(head, Call):
-        return False
-    return len(_variables(head)) > 1 and all(map(_is_constant, steps))
-
-
-def _variables(node: Node) -> set[str]:
-    if isinstance(node, Call):
-        return set().union(*map(_variables, node.args))
-    return {node.name} if isinstance(node, Sym) and is_name(node) else set()
 
 
 def _signed(sides: list[Node], operators: tuple[str, ...]) -> list[tuple[Node, str]]:
@@ -126,18 +98,6 @@ def approximation(relation: Relation) -> tuple[Node, Num] | None:
     if relation.operators[-1] != "~" or not isinstance(relation.sides[-1], Num):
         return None
     return relation.sides[-2], relation.sides[-1]
-
-
-def _is_label(node: Node) -> bool:
-    return isinstance(node, Quantity) and isinstance(node.value, Sym)
-
-
-def _is_constant(node: Node) -> bool:
-    if isinstance(node, Quantity):
-        return _is_constant(node.value)
-    if isinstance(node, Call):
-        return all(map(_is_constant, node.args))
-    return isinstance(node, Num) or (isinstance(node, Sym) and node.name in ("pi", "e", "i"))
 
 
 def as_region(node: Node) -> Node:
@@ -218,14 +178,29 @@ def same_as_relation(comparer: Comparing, relation: Relation, other: Node) -> bo
         return comparer.same(region, other)
     if "~" in relation.operators and _approximates(comparer, relation, other):
         return True
-    value = solved(comparer, relation)
+    value = _told(comparer, relation)
     if value is not None:
         return comparer.same(value, other)
     if isinstance(other, Group):
         return None if other.kind in ("set", "list", "builder") else False
     if isinstance(other, Interval | Text | Matrix | Quantity):
         return False
-    return False if _is_constant(other) else None
+    return False if is_constant(other) else None
+
+
+def _told(comparer: Comparing, relation: Relation) -> Node | None:
+    value = solved(comparer, relation)
+    if value is None and (is_asked(relation) or _is_identity(comparer, relation)):
+        return relation.sides[-1]
+    return value
+
+
+def _is_identity(comparer: Comparing, relation: Relation) -> bool:
+    """``x^2 + x - x + 1 = x^2 + 1``: a computation with letters, and no equation."""
+    sides = relation.sides
+    if set(relation.operators) != {"="} or not all(isinstance(side, Call) for side in sides):
+        return False
+    return all(comparer.same_scalar(sides[-1], side) for side in sides[:-1])
 
 
 def _approximates(comparer: Comparing, relation: Relation, other: Node) -> bool:
@@ -237,21 +212,25 @@ def _approximates(comparer: Comparing, relation: Relation, other: Node) -> bool:
     if is_name(exact):
         return True
     try:
-        value = comparer.evaluator.value(exact)
-        gap = (
-            abs(value - decimal.value)
-            if isinstance(value, Fraction)
-            else abs(value - value.context.mpf(decimal.value.numerator) / decimal.value.denominator)
-        )
+        return _is_rounding(decimal, comparer.evaluator.value(exact))
     except (Unreadable, AttributeError):
         return False
-    return bool(gap * 10 ** max(decimal.places, 0) < 1)
+
+
+def _is_rounding(decimal: Num, value: Value) -> bool:
+    """Whether ``decimal`` is ``value`` rounded or cut at its last place, and not a unit off."""
+    written = decimal.value
+    if not isinstance(value, Fraction):
+        written = value.context.mpf(written.numerator) / written.denominator
+    gap = abs(value - written) * 10 ** max(decimal.places, 0)
+    return bool(2 * gap <= 1 or (gap < 1 and abs(written) < abs(value)))
 
 
 def same_relation(comparer: Comparing, a: Relation, b: Relation) -> bool:
     regions = as_region(a), as_region(b)
     if isinstance(regions[0], Interval) and isinstance(regions[1], Interval):
         return _variable(a) == _variable(b) and comparer.same(*regions)
+    b = in_the_same_letter(a, b)
     if is_name(a.sides[0]) and _same_name(a.sides[0], b.sides[0]):
         values = solved(comparer, a), solved(comparer, b)
         if values[0] is not None and values[1] is not None:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from itertools import permutations
 
+from .names import is_name
 from .places import CONSTANTS
-from .relations import is_name
 from .said import Said
 from .tree import Call, Group, Node, Relation, Sym, changed, parts
 

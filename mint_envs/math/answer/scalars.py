@@ -42,8 +42,17 @@ def names_of_scalar(node: Node) -> frozenset[str]:
     if isinstance(node, Sym):
         return frozenset((node.name,))
     if isinstance(node, Call):
-        return frozenset().union(*map(names_of_scalar, node.args))
+        found = frozenset[str]().union(*map(names_of_scalar, node.args))
+        return found - _bound(node)
     return frozenset()
+
+
+def _bound(node: Call) -> frozenset[str]:
+    """The letter that a sum is over, which means nothing outside of it."""
+    letter = node.args[0]
+    return (
+        frozenset((letter.name,)) if node.name == "sum" and isinstance(letter, Sym) else frozenset()
+    )
 
 
 class _Facts(NamedTuple):
@@ -70,15 +79,18 @@ class Scalars:
         names = first.names | second.names
         if names & _VALUELESS:
             return False
+        self.evaluator.unfinished = False
         try:
-            if not names - CONSTANTS:
-                return self._equal(a, b)
-            return self._identical(first, second, names)
+            letters = names - CONSTANTS
+            same = self._identical(first, second, names) if letters else self._equal(a, b)
         except Overworked:
             raise
         except Unreadable as error:
             self.doubt = str(error)
             return False
+        if not same and (self.evaluator.unfinished or (self._sampled and self._sampled.unfinished)):
+            self.doubt = "a sum that is not worked out"
+        return same
 
     def _facts_of(self, node: Node) -> _Facts:
         found = self._facts.get(id(node))
@@ -199,7 +211,7 @@ def _rounded(node: Node, functions: frozenset[str] = _ROUNDING) -> frozenset[str
         return frozenset()
     if node.name in functions:
         return names_of_scalar(node)
-    inner = frozenset().union(*(_rounded(arg, functions) for arg in node.args))
+    inner = frozenset[str]().union(*(_rounded(arg, functions) for arg in node.args)) - _bound(node)
     base = node.args[0]
     if node.name == "^" and isinstance(base, Num) and base.value < 0 and functions is _ROUNDING:
         return inner | names_of_scalar(node.args[1])

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from functools import lru_cache
+from itertools import takewhile
+
+from .nouns import COUNTED
 
 #: dimension -> {unit: (factor to the first, other spellings)}
 _TABLE: dict[str, dict[str, tuple[str, str]]] = {
@@ -56,6 +59,7 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "degree": ("1", "degrees deg ° 度"),
         "radian": ("0", "radians rad rads 弧度"),
     },
+    "force": {"newton": ("1", "newtons 牛顿")},
     "part": {"percent": ("1", "% percents pct percentage")},
 }
 _KNOWN: dict[str, tuple[str, str, Fraction]] = {
@@ -68,7 +72,8 @@ _KNOWN: dict[str, tuple[str, str, Fraction]] = {
 LETTERS = frozenset("m g s h l".split())
 
 _IGNORED = frozenset(
-    "of the a an each altogether left remaining more exactly about units unit 单位 "
+    "of the a an each altogether left remaining more exactly about overall leftover change "
+    "discount profit units unit 单位 "
     "共 约 个 名 只 条 张 本 位 人 次 种".split()
 )
 _SPOKEN = {
@@ -79,7 +84,21 @@ _SPOKEN = {
     "kmh": "km/h",
     "kph": "km/h",
 }
+_NEWTON = re.compile(r"(?<![A-Za-z])N(?![A-Za-z])")
+_DERIVED = {"kilogram meter /second^2": "newton"}
 _SPLIT = re.compile(r"\*\*|\^|/|[A-Za-z$%°€£¥₹¢]+|[\u4e00-\u9fff]+|\d+")
+
+
+_DOUBTFUL = "?"  # before the canonical spelling of words that may change the number
+_OPERATIVE = frozenset(
+    "minus plus over less fewer root pi factorial half halve third thirds quarter quarters percent "
+    "mille not no non is isn was or and to from by if for when base mod modulo divided multiplied "
+    "choose one two three four five six seven eight nine ten eleven twelve hundred thousand dozen "
+    "score gross lakh crore negative sqrt log even odd unless except than between halves hundreds "
+    "thousands millions dozens scores tens twos does has this gives equals makes "
+    "below above under basis zero".split()
+)
+_HAN_OPERATIVE = re.compile("[分倍百千万亿减加乘除根]|次方|平方|立方|个半")
 
 
 def is_unit(word: str) -> bool:
@@ -95,9 +114,7 @@ def canonical(text: str) -> str:
     ``"red marble"``. Returns ``""`` for words that say nothing (``"in total"``).
     """
     power, words, below = 0, [], False
-    text = text.lower()
-    for spoken, written in _SPOKEN.items():
-        text = text.replace(spoken, written)
+    text = _written(_NEWTON.sub("newton", text.replace("·", " ").replace("\\cdot", " ")).lower())
     for word in _SPLIT.findall(text):
         if word in ("/", "per"):
             below = True
@@ -110,12 +127,56 @@ def canonical(text: str) -> str:
             words.append(_name(word[2:], below))
         elif word not in _IGNORED and word not in ("^", "**"):
             words.append(_name(word, below))
-    return " ".join(word for word in words if word) + (f"^{power}" if power and words else "")
+    unit = " ".join(filter(None, words)) + (f"^{power}" if power and words else "")
+    unit = _DERIVED.get(unit, unit)
+    known = not unit or measures(unit) or _is_counted(_SPLIT.findall(text))
+    return unit if known else _DOUBTFUL + unit
+
+
+def _written(text: str) -> str:
+    for spoken, written in _SPOKEN.items():
+        text = text.replace(spoken, written)
+    return text
 
 
 def measures(unit: str) -> bool:
     """Whether ``unit`` (as ``canonical`` writes it) is one of measure, and no counted noun."""
     return _parts(unit) is not None
+
+
+def is_forgiven(unit: str) -> bool:
+    """Whether a number with ``unit`` is the number: a unit of measure, or something counted.
+
+    What other words make of a number is unknown: "5 tenths", "5 minus one", "5 for even n".
+    """
+    return not unit.startswith(_DOUBTFUL)
+
+
+def _is_counted(words: list[str]) -> bool:
+    """Whether ``words`` name what is counted: "red marbles", "boxes of tea", "of the cake"."""
+    words = [word for word in words if word not in ("^", "**", "the", "a", "an")]
+    if (
+        not words
+        or any(map(_operates, words))
+        or (words[:1] in (["times"], ["point"]) and len(words) > 1)
+    ):
+        return False
+    if words[0] == "of":
+        return len(words) == 2
+    head = list(takewhile(lambda word: word not in ("of", "per", "/", "each", "in"), words))
+    noun = head[-1] if head else ""
+    return noun in COUNTED or _singular(noun) in _COUNTED or _is_plural(noun) or noun >= "\u4e00"
+
+
+def _is_plural(word: str) -> bool:
+    return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+
+
+def _operates(word: str) -> bool:
+    ends = ("th", "ths", "ty", "teen", "llion")
+    if word.isdigit() and word not in ("2", "3"):
+        return True
+    return word in _OPERATIVE or word.endswith(ends) or bool(_HAN_OPERATIVE.search(word))
 
 
 def compatible(unit: str, other: str) -> Fraction | None:
@@ -160,5 +221,10 @@ def _parts(unit: str) -> tuple[Fraction, tuple[str, ...], str] | None:
 
 
 def _same_noun(unit: str, other: str) -> Fraction | None:
+    if not (is_forgiven(unit) and is_forgiven(other)):
+        return None
     shared = set(unit.split()) & set(other.split())
     return Fraction(1) if shared else None
+
+
+_COUNTED = frozenset(map(_singular, COUNTED))

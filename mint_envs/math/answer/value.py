@@ -7,9 +7,11 @@ constants under a root, where 60 equal digits would prove nothing.
 
 from __future__ import annotations
 
+import zlib
 from fractions import Fraction
 
 from .limits import MAX_WORK, Overworked, Unreadable
+from .names import replaced
 from .operations import (
     INEXACT,
     OPERATIONS,
@@ -26,7 +28,11 @@ from .places import CONSTANTS, NOWHERE, WITHOUT, Place
 from .tree import Call, Node, Num, Sym
 
 _LONG = 9  # significant digits that make a rounded decimal as good as the exact value
-_FLOAT = range(16, 19)  # digits of a number that a computer printed: the last ones may be off
+_PRINTED = 13  # digits of a number that a program printed: the last ones may be off
+_NOISE = 10**12  # ... by one part in so many
+_FLOAT = range(16, 19)  # digits of a float whose very last bits are off
+_TERMS = 60  # of a sum that is worked out
+_SAMPLES = (3, 4, 5, 7, 8, 12)  # terms by which sums without end are told apart
 _VALUELESS = frozenset(("inf", "\\ldots"))
 _STEPS = frozenset(("floor", "ceil"))
 
@@ -38,6 +44,7 @@ class Evaluator:
         self._known: dict[tuple[int, int], tuple[Value, Node, Place]] = {}
         self._constants: dict[int, bool] = {}
         self.work = work
+        self.unfinished = False  #: whether a sum without end was met
 
     def value(self, node: Node, place: Place = NOWHERE) -> Value:
         """Return the value of ``node`` at ``place``.
@@ -69,6 +76,9 @@ class Evaluator:
             return self._symbol(node.name, place)
         if not isinstance(node, Call):
             raise Unreadable("no scalar")
+        return self._series(node, place) if node.name == "sum" else self._called(node, place)
+
+    def _called(self, node: Call, place: Place) -> Value:
         args = self._arguments(node, place)
         operation = OPERATIONS.get(node.name)
         if operation is None:
@@ -89,6 +99,28 @@ class Evaluator:
             return [self._angle(node.args[0], place)]
         args = [self.value(arg, place) for arg in node.args]
         return [nearest(arg) for arg in args] if place.whole and node.name in _STEPS else args
+
+    def _series(self, node: Call, place: Place) -> Value:
+        """A sum with few terms, worked out; of any other a value that its terms and bounds fix.
+
+        That value is linear in the terms, as the sum is: two are the same sum if they have the
+        same one. If they have not, nothing is known; ``unfinished`` says so.
+        """
+        letter, *bounds, body = node.args
+        if not isinstance(letter, Sym):
+            raise Unreadable("a sum over no letter")
+        low, high = (self.value(bound, place) for bound in bounds)
+        if _is_whole(low) and _is_whole(high) and high - low < _TERMS:
+            terms = [(Fraction(1), k) for k in range(int(low), int(high) + 1)]
+        else:
+            self.unfinished = True
+            terms = [(_weight(low, high, k), k) for k in _SAMPLES]
+        total: Value = Fraction(0)
+        for weight, k in terms:
+            self._charge([total, total, total])
+            term = self.value(replaced(body, letter, Num(Fraction(k))), place)
+            total = checked(OPERATIONS["+"](total, multiply(weight, term)))
+        return total
 
     def _angle(self, node: Node, place: Place) -> Value:
         if isinstance(node, Call) and node.name == "deg":
@@ -118,6 +150,14 @@ class Evaluator:
             raise Overworked("too much work")
 
 
+def _is_whole(value: Value) -> bool:
+    return isinstance(value, Fraction) and value.denominator == 1
+
+
+def _weight(low: Value, high: Value, k: int) -> Fraction:
+    return Fraction(1000 + zlib.crc32(f"{low}:{high}:{k}".encode()) % 8081, 4049)
+
+
 def agree(left: Value, right: Value) -> bool:
     """Return whether two values are the same number."""
     if isinstance(left, Fraction) and isinstance(right, Fraction):
@@ -129,14 +169,24 @@ def agree(left: Value, right: Value) -> bool:
 
 
 def rounds_to(value: Value, written: Node) -> bool:
-    """Whether ``written`` is a decimal of many digits that rounds (or cuts) ``value`` rightly."""
+    """Whether ``written`` is a decimal of many digits that rounds (or cuts) ``value`` rightly.
+
+    Or one that a program printed, whose last digits are noise.
+    """
     if not isinstance(written, Num) or written.places < 1 or not is_real(value):
         return False
     digits = len(str(abs(int(written.value * 10**written.places))))
     if digits < _LONG:
         return False
-    if isinstance(value, Fraction):
-        return abs(value - written.value) < Fraction(1, 10**written.places)
-    gap = abs(value - value.context.mpf(written.value.numerator) / written.value.denominator)
-    as_float = digits in _FLOAT and gap < abs(value) * 2**-51
-    return bool(as_float or gap * 10**written.places < 1)
+    decimal: Value = written.value
+    if not isinstance(value, Fraction):
+        decimal = value.context.mpf(written.value.numerator) / written.value.denominator
+    gap = abs(value - decimal)
+    return bool(gap * 10**written.places < 1 or _is_noise(gap, value, digits))
+
+
+def _is_noise(gap: Value, value: Value, digits: int) -> bool:
+    """Of a value that a short decimal is equal to, only the last bits of a float are noise."""
+    if isinstance(value, Fraction) and (10**60) % value.denominator == 0:
+        return digits in _FLOAT and bool(gap * 2**51 < abs(value))
+    return digits >= _PRINTED and bool(gap * _NOISE <= abs(value))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from .tree import Text
 
 _UNWRAP = re.compile(r"\\(?:text\w*|mathrm|mathbf|mbox|hbox|operatorname|emph)\s*\{([^{}]*)\}")
 _CHOICE = re.compile(
     r"(?:(?:option|choice|answer|选项?|选择)\s*+:?\s*+)?"
-    r"(?:\(([A-Z]|[a-e](?=\)$))\)|([A-Z])\s*[.:)]|([A-Z]))(?:$|(?<=[.:)])\s+(?![-+*/^=<>\\,;&]|(?:and|or)\b)\S.*)",
+    r"(?:\(([A-Z]|[a-e](?=\)$))\)|([A-Z])\s*[.:)]|([A-Z]))(?:$|(?<=[.:)])\s+"
+    r"(?![-+*/^=<>\\,;&]|(?:and|or)\b)(?!.*(?:\b[A-J]\)|\b(?:or|and)\s+\(?[A-J]\b))\S.*)",
     re.DOTALL,
 )
 _NAMED_CHOICE = re.compile(r"(?:option|choice|选项?|选择)\s*+:?\s*+\(?([A-Za-z])\)?", re.IGNORECASE)
@@ -58,6 +60,15 @@ _MULTIPLES = {
     "万": 10**4,
     "亿": 10**8,
 }
+_FEW = {"dozen": 12, "dozens": 12, "lakh": 10**5, "lakhs": 10**5, "crore": 10**7, "crores": 10**7}
+_PARTS = {
+    f"{ordinal}{s}": Fraction(1, part)
+    for part, ordinal in enumerate(
+        "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), 3
+    )
+    for s in ("", "s")
+} | {"halves": Fraction(1, 2), "hundredths": Fraction(1, 100), "thousandths": Fraction(1, 1000)}
+_POWERS = {"squared": 2, "cubed": 3}
 _SAME = {
     "no solutions": "no solution",
     "no real solutions": "no real solution",
@@ -119,9 +130,16 @@ def words(text: str) -> Text:
     return Text(_SAME.get(joined, joined))
 
 
-def multiple(word: str) -> int | None:
-    """Return what ``word`` multiplies a number by (``"million"``); or None."""
-    return _MULTIPLES.get(word.lower())
+def multiple(word: str) -> Fraction | None:
+    """Return what ``word`` multiplies a number by (``"million"``, ``"tenths"``); or None."""
+    word = word.lower()
+    factor = _MULTIPLES.get(word) or _FEW.get(word) or _PARTS.get(word)
+    return None if factor is None else Fraction(factor)
+
+
+def power(word: str) -> int | None:
+    """Return the power that ``word`` raises a number to: ``"squared"``; or None."""
+    return _POWERS.get(word.lower())
 
 
 def counted(text: str) -> int | None:
@@ -167,3 +185,13 @@ def _chinese(text: str) -> int | None:
         return _CHINESE.get(text)
     tens = _CHINESE.get(match[1], 1) if match[2] else 0
     return 10 * tens + (_CHINESE[match[3]] if match[3] else 0)
+
+
+def same_text(a: Text, b: Text) -> bool:
+    """Whether two texts say the same: dates without a year agree with any, names in any case."""
+    if a.kind == b.kind == "date":
+        first, second = a.words.split("-"), b.words.split("-")
+        return first[1:] == second[1:] and (first[0] == second[0] or not (first[0] and second[0]))
+    if a.kind != b.kind:
+        return {a.kind, b.kind} == {"choice", "words"} and a.words.lower() == b.words.lower()
+    return a.words.replace(" ", "") == b.words.replace(" ", "")

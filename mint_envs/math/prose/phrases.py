@@ -19,7 +19,7 @@ NUMBER = re.compile(
     r"(?:\s?/\s?\d+|\s\d+/\d+|\s?[½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])?(?:\s?\\?%|\s?°)?)(?![A-Za-z]*\d|[π√^])"
 )
 SENTENCE_END = re.compile(
-    r"(?<![.])(?<!\bi)(?<!\be)(?<!i\.e)(?<!e\.g)(?<!approx)(?:[.?]|!(?!(?<=\d!)\)))(?!\.)(?=[\s*\"')\]]|$)|[。！？]|\n"
+    r"(?<![.])(?<!\bi)(?<!\be)(?<!i\.e)(?<!e\.g)(?<!approx)(?:[.?]|!(?!(?<=[\dA-Za-z)]!)(?:[)\]]|\s?[-*/+=×·÷])))(?!\.)(?=[\s*\"')\]]|$)|[。！？।]|\n"
 )
 COPULA = re.compile(
     r"(?<!\bto )\b(?:is|are|was|were|be|equals?|totals?|gives?|gets?|makes?|has|have|had|leaves?|"
@@ -29,7 +29,9 @@ COPULA = re.compile(
     r"(?:\s+(?:exactly|only|just|about|approximately|equal to|a total of|now|also|therefore|thus|"
     r"then|at|to be|(?:an?|the) \w+ of))*"
     r"|=|\b(?:total|answer|remainder|sum|value|result) of\b"
-    r"|\b(?:simplif\w+|reduces?|evaluates?|rounds?|adds? up|comes?) to\b(?: \w+ \w+ of)?"
+    r"|\b(?:simplif\w+|reduces?|evaluates?|rounds?|adds? up|comes?|factor\w*) to\b(?: \w+ \w+ of)?"
+    r"|\b(?:factor\w*|simplified|written|rewritten) (?:as|into)\b"
+    r"|\bto (?:get|obtain)\b(?=\s*(?:\$|\\\()[^$]*\$?\W*$)"
     r"|是|为|等于|得到|共有?|需要?|有",
     re.IGNORECASE,
 )
@@ -59,8 +61,10 @@ SUBORDINATE = re.compile(
     r"|\s++\((?=[A-Za-z]{2,}|≈|π|about).*|[，,]\s*+(?:此时|其中|当).*",
     re.DOTALL,
 )
-DENIED = re.compile(  # and the value that is denied
-    r"(?:\bnot|n't|\b(?:greater|less|more|fewer|larger|smaller|bigger) than|\bat (?:least|most)"
+DENIED = re.compile(  # and the value that is denied, or only computed with
+    r"(?:\b(?:half|twice|double|triple|thrice|below|above|under)(?: of)?"
+    r"|\b(?:square|cube|root|reciprocal|inverse|factorial|logarithm|percent|multiple) of"
+    r"|\bnot|n't|\b(?:greater|less|more|fewer|larger|smaller|bigger) than|\bat (?:least|most)"
     r"|\bbetween|\bcannot|不是|不等于|至少|至多|大于|小于)\s*(?:be|equal to|equal)?\s*"
     r"[-−$\\(]*[\d.√][\d.,]*(?:\s?and\s[$\d.,]+)?",
     re.IGNORECASE,
@@ -86,6 +90,16 @@ LIST = re.compile(r"\s*+(?:,\s*+(?:and|or)?|and|or|和|或|、)\s*+")
 TAIL = re.compile(
     r"\s*+(?:\\?%|°|(?:percent|degrees?)\b|[A-Za-z]{1,12}(?:/[a-z]+|\^?[23²³])?(?=[.,;!?]?\s*$)"
     r"|[\u4e00-\u9fff]{1,4}(?=[。，]?\s*$))"
+)
+SPELLED = "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|pi"
+OPERATING = re.compile(  # words after a number that make another number of it
+    r"(?:hundred|thousand|million|billion|trillion|dozen|lakh|crore|gross"
+    r"|squared|cubed|factorial|pi|halves|thirds?"
+    r"|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|hundred|thousand|million)ths"
+    r"|per ?mille|and an? (?:half|third|quarter|fourth)|to the (?:power|\w{2,8}th)\b"
+    r"|(?:times|over|plus|minus|root|choose|mod|modulo|(?:divided|multiplied) by|point)"
+    rf"\s(?:\$?\\?\w{{0,8}}\d+\$?|{SPELLED}))(?![A-Za-z])",
+    re.IGNORECASE,
 )
 BESIDE = re.compile(
     r"\b(?:to|for|in|of|over|per|from|after|with|by|at|on|within|during|every|each|the|than|when)\b|/"

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 
 from ..answer.units import is_unit
-from .endings import ending, in_words
+from .cues import DENIED_AFTER, is_denied_after
+from .endings import ending
+from .languages import LETTERS
 from .phrases import (
-    ALIGNED,
-    ASIDE,
     BESIDE,
     CHAIN,
     CLOSED,
@@ -21,7 +21,6 @@ from .phrases import (
     CONNECTIVE,
     COPULA,
     DENIED,
-    ENUMERATOR,
     EQUATION,
     EXPRESSION,
     EXPRESSION_FIRST,
@@ -30,12 +29,11 @@ from .phrases import (
     LABEL,
     LEAD,
     LIST,
-    LONGEST,
     MATH,
     MORE,
     NAMED,
-    NOT,
     NUMBER,
+    OPERATING,
     REASON,
     SENTENCE_END,
     SUBORDINATE,
@@ -44,16 +42,19 @@ from .phrases import (
     TAIL,
     THEREFORE,
     VALUE,
-    VERDICT_WORD,
     WORD,
     WORKED,
 )
 
 _FIRST_BOLD = re.compile(r"\A[\s>#:]*\*\*(-?\d[\d.,]{0,30}(?:/\d{1,9})?)\*\*(?=[ .,;\n]|$)")
+_DENIED_VALUE = re.compile(rf"{NUMBER.pattern}{DENIED_AFTER.pattern}", re.IGNORECASE)  # 5 is wrong
 _OPENING = re.compile(r"\$|\\[\[(]")
 _LOOK = 1000  # characters in which a formula may hold a full stop
 
 
+_EQUATIONS = re.compile(r"\$[^$]*=[^$]*\$\s*,?\s*and\s*\$")  # "$5x=30$ and $x=6$"
+_SOLVED = re.compile(r"([A-Za-z])\s*=[^=<>]+")
+_MATRIX = re.compile(r"\\begin\{([bp]?matrix)\}(?:(?!\\begin).)*\\end\{\1\}", re.DOTALL)
 _OF_VALUE = re.compile(r"[\d\\$√π∞²³¹⁰⁴-⁹₀-₉①-⑨]")
 _LABELLED = re.compile(r"[A-Za-z]:\s+[-$]?\d")  # "Boys: 4, girls: 3"
 _TOTAL = re.compile(
@@ -94,6 +95,8 @@ def is_bare(text: str) -> bool:
     if not text or len(text) > 300 or "\n" in text.strip() or is_sum(text):
         return False
     words = WORD.findall(COMMAND.sub(" ", text))
+    if has_value(text) and (LETTERS.search(text) or _EQUATIONS.search(text)):
+        return False
     if not has_value(text):
         return len(words) <= 3 and len(HAN.findall(text)) <= 4 and not COPULA.search(text)
     if COPULA.search(text.replace("=", "")) and (words or HAN.search(text)):
@@ -137,8 +140,21 @@ def after_marker(text: str) -> str:
     text = text.lstrip(" \t*_:：\n#>-" if not re.match(r"\s*-\s*[\d.$\\]", text) else " \t*_:：\n")
     formula = MATH.match(text)
     if formula:
-        return _formula_and_more(text, formula)
-    return answer_of(sentence(text))
+        denied = is_denied_after(text[formula.end() :])
+        return "" if denied else _formula_and_more(text, formula)
+    said = sentence(text)
+    if text.lstrip()[len(said) :][:1] == "?" or _DENIED_VALUE.match(said):
+        return ""
+    if "(or " in said:
+        return said.replace("(", " ").replace(")", " ")
+    return answer_of(said)
+
+
+def is_divided(text: str) -> bool:
+    """Whether a statement names several numbers, none of which is the answer."""
+    said = sentence(text)
+    values = {number.group().strip() for number in NUMBER.finditer(MATH.sub(" ", said))}
+    return len(values) > 1 and " and " in said and not COPULA.search(said)
 
 
 def _formula_and_more(text: str, formula: re.Match[str]) -> str:
@@ -149,6 +165,8 @@ def _formula_and_more(text: str, formula: re.Match[str]) -> str:
     if (joint := MORE.match(text, at)) and (plain := NUMBER.match(text, joint.end())):
         return f"{answer}, {plain.group()}"
     rest = sentence(text[at : at + 80])
+    if operating := OPERATING.match(rest.lstrip()):
+        return f"{answer} {operating.group()}"
     tail = TAIL.match(rest)
     return f"{answer} {tail.group().strip()}" if tail and "," not in answer else answer
 
@@ -156,8 +174,19 @@ def _formula_and_more(text: str, formula: re.Match[str]) -> str:
 def inside(formula: re.Match[str]) -> str:
     """What stands between the signs of a formula; of a chain ``a = b = 5`` its end."""
     said = next(str(group) for group in formula.groups() if group is not None).strip()
+    if matrix := last_matrix(said):
+        return matrix
     chain = CHAIN.fullmatch(said)
     return chain.group(1).strip() if chain else said
+
+
+def last_matrix(said: str) -> str:
+    """The matrix that ends a computation: ``A + B = C`` of numbers, not ``A x = b``."""
+    *before, last = said.rstrip(" .,").split("=")
+    if not before or not _MATRIX.fullmatch(last.strip()):
+        return ""
+    step = re.sub(r"\\(?:begin|end)\{[a-z]+\}|\\[a-z]+", " ", before[-1])
+    return "" if re.search("[A-Za-z]", step) else last.strip()
 
 
 def answer_of(said: str) -> str:
@@ -217,7 +246,7 @@ def _only_value(piece: str) -> str:
 
 def _formulas(piece: str, formulas: list[re.Match[str]]) -> str:
     """The one formula, with its unit; or several with nothing but "and" between them."""
-    said = list(dict.fromkeys(map(inside, formulas)))
+    said = _without_steps(list(dict.fromkeys(map(inside, formulas))))
     if len(said) == 1:
         return said[0] + _tail(piece, formulas[-1].end())
     between = MATH.sub("|", piece.strip().rstrip("。."))
@@ -226,6 +255,19 @@ def _formulas(piece: str, formulas: list[re.Match[str]]) -> str:
         if re.fullmatch(r"\|(?:\s*(?:,|and|or|和|或|,\s*and)\s*\|)+", between)
         else ""
     )
+
+
+def _without_steps(said: list[str]) -> list[str]:
+    """``x=6`` of ``5x=30`` and ``x=6``: the equations before it are what it comes from."""
+    solved = _SOLVED.fullmatch(said[-1].rstrip(" .,"))
+    if len(said) < 2 or not solved:
+        return said
+    letter = solved.group(1)
+    for step in said[:-1]:
+        letters = set(re.findall(r"[A-Za-z]", COMMAND.sub(" ", step)))
+        if letters != {letter} or "=" not in step or _SOLVED.fullmatch(step):
+            return said
+    return said[-1:]
 
 
 def _is_expression(bare: str) -> bool:
@@ -267,6 +309,8 @@ def _tail(piece: str, end: int) -> str:
     A noun in the middle of a sentence says what is counted, and is left out; a unit is not, since
     5 minutes are not 5 hours.
     """
+    if operating := OPERATING.match(piece, end + piece.startswith(" ", end)):
+        return f" {operating.group()}"
     if tail := TAIL.match(piece, end):
         return tail.group()
     word = _NEXT_WORD.match(piece, end)
@@ -322,62 +366,3 @@ def _from_general_to_special(said: str) -> list[str]:
                 starts.add(m.end())
                 break
     return [said[start:] for start in sorted(starts)]
-
-
-def conclusion(text: str) -> str:
-    """The value of the last sentence that has one, asides and offers of help left out."""
-    display = _last_display(text)
-    if display:
-        return display
-    lines = [line.strip() for line in text.strip().split("\n") if line.strip()][-6:]
-    for line in reversed(lines):
-        line = ENUMERATOR.sub("", line, count=1)[-LONGEST:]
-        told = [part for part in _sentences(line) if not ASIDE.match(part)]
-        if line.endswith(("?", "？")):  # a question states nothing
-            told = told[:-1]
-        if told and (word := _verdict_word(told[-1])):
-            return word
-        told = [part for part in told if has_value(part)]
-        if told:
-            return "" if is_sum(told[-1]) else stated(without_lead(told[-1].strip("*_ ")))
-    return ""
-
-
-def _verdict_word(said: str) -> str:
-    """``true`` of "So the statement is true", ``Yes`` of "Yes, they are congruent"."""
-    if has_value(said) or NOT.search(said):
-        return ""
-    if words := in_words(said):
-        return words
-    first = re.match(r"(?:Yes|No|True|False)\b(?=[,.;:!]|$)", said)
-    if first:
-        return first.group()
-    last = list(COPULA.finditer(said))
-    word = re.sub(r"^\s*(?:an?|the|on)?\s*", "", said[last[-1].end() :]) if last else ""
-    return word if VERDICT_WORD.fullmatch(word) else ""
-
-
-def _last_display(text: str) -> str:
-    """The displayed formula that ends ``text``, if one does; of aligned lines the last value."""
-    tail = text.rstrip().rstrip(".")[-1500:]
-    if aligned := ALIGNED.search(tail[-400:]):
-        return aligned.group(1).strip()
-    if not tail.endswith(("$$", "\\]")):
-        return ""
-    formulas = list(MATH.finditer(tail))
-    if not formulas or formulas[-1].end() != len(tail):
-        return ""
-    lead = _sentences(tail[: formulas[-1].start()][-LONGEST:].rpartition("\n\n")[2])
-    return "" if lead and ASIDE.match(lead[-1]) else inside(formulas[-1])
-
-
-def _sentences(line: str) -> list[str]:
-    pieces, rest = [], line
-    while rest:
-        first = sentence(rest)
-        if not first:
-            break
-        pieces.append(first)
-        at = rest.find(first) + len(first)
-        rest = rest[at:].lstrip(".!?。！？ \t\"')*")
-    return pieces
