@@ -31,7 +31,7 @@ from .answer.limits import MAX_ANSWER, Unreadable
 from .answer.names import is_name
 from .answer.normal import clean
 from .answer.parse import Parser, parse
-from .answer.tree import Call, Group, Node, Num, Relation, Sym, Text
+from .answer.tree import Apply, Group, Node, Num, Relation, Sym, Text
 from .answer.words import special
 from .letters import said_of
 
@@ -139,7 +139,7 @@ def _in_other_forms(gold: str, question: str) -> tuple[_Shown, ...]:
     found: dict[Form, str] = {}
     for text, node, shown in formulas(question):
         own = shown == goal and (not text or _style(text) == _style(gold))
-        if own or shown in found or (several and isinstance(node, Num | Sym | Call)):
+        if own or shown in found or (several and isinstance(node, Num | Sym | Apply)):
             continue
         with suppress(Unreadable):
             if comparer.same(right, node):
@@ -226,7 +226,7 @@ def _parts(node: Node) -> Iterator[Node]:
         one = todo.pop()
         inside = one.sides if isinstance(one, Relation) else ()
         inside = one.items if isinstance(one, Group) else inside
-        inside = one.args if isinstance(one, Call) else inside
+        inside = one.args if isinstance(one, Apply) else inside
         kept = [part for part in inside if not isinstance(part, Num | Sym)]
         todo += kept
         yield from kept

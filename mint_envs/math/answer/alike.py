@@ -7,7 +7,7 @@ from fractions import Fraction
 from .ground import Comparing
 from .names import is_fraction, variables
 from .relations import solved, value_or_self
-from .tree import Call, Group, Node, Num, Relation, Sym
+from .tree import Apply, Group, Node, Num, Relation, Sym
 
 
 def condition(builder: Group) -> Node:
@@ -24,7 +24,7 @@ def is_quotient(ratio: Group, other: Node) -> bool:
     value = Fraction(parts[0]) / parts[1]
     if parts != [value.numerator, value.denominator]:
         return False
-    if isinstance(other, Call) and is_fraction(other):
+    if isinstance(other, Apply) and is_fraction(other):
         above, below = other.args
         return (above, below) == ratio.items
     return isinstance(other, Num) and other.value == value and other.places < 0
@@ -38,10 +38,10 @@ def same_residue(comparer: Comparing, group: Group, other: Node) -> bool:
         value = solved(comparer, other)
         return value is not None and bool(variables(value)) and same_residue(comparer, group, value)
     if not isinstance(residue, Num) or not isinstance(modulus, Num):
-        return isinstance(residue, Num | Sym | Call) and comparer.same(residue, other)
+        return isinstance(residue, Num | Sym | Apply) and comparer.same(residue, other)
     letters = variables(other)
     if len(letters) != 1:
-        return isinstance(group.items[0], Num | Sym | Call) and comparer.same(residue, other)
-    multiple = Call("*", (modulus, Sym(letters.pop())))
+        return isinstance(group.items[0], Num | Sym | Apply) and comparer.same(residue, other)
+    multiple = Apply("*", (modulus, Sym(letters.pop())))
     starts = (residue, Num(residue.value - modulus.value))
-    return any(comparer.same(Call("+", (multiple, start)), other) for start in starts)
+    return any(comparer.same(Apply("+", (multiple, start)), other) for start in starts)

@@ -10,8 +10,8 @@ from .limits import Unreadable
 from .names import is_constant
 from .series import Series
 from .tree import (
+    Apply,
     Based,
-    Call,
     Group,
     Interval,
     Matrix,
@@ -51,7 +51,7 @@ def says_no_more(group: Group) -> bool:
 
 def _measured(node: Node) -> Node:
     """``30^\\circ``, ``50\\%``, ``-\\$5``: a mark that is a unit where it stands outermost."""
-    if not isinstance(node, Call):
+    if not isinstance(node, Apply):
         return node
     if node.name in ("deg", "%"):
         return Quantity(node.args[0], "degree" if node.name == "deg" else "percent")
@@ -63,7 +63,7 @@ def _times(node: Node, times: Fraction) -> Node:
     """``2.4`` and ``\\$2.4``, thousands of them."""
     if isinstance(node, Quantity):
         return Quantity(_times(node.value, times), node.unit)
-    return Call("*", (node, Num(times)))
+    return Apply("*", (node, Num(times)))
 
 
 def compounded(large: Node, small: Node) -> list[Node]:
@@ -73,8 +73,8 @@ def compounded(large: Node, small: Node) -> list[Node]:
     factor = units.compatible(large.unit, small.unit)
     if factor is None or factor <= 1 or not large.unit or not small.unit:
         return []
-    whole = Call("*", (large.value, Num(factor)))
-    return [Quantity(Call("+", (whole, small.value)), small.unit)]
+    whole = Apply("*", (large.value, Num(factor)))
+    return [Quantity(Apply("+", (whole, small.value)), small.unit)]
 
 
 class Amounts(Series):
@@ -105,9 +105,9 @@ class Amounts(Series):
         if times is not None:
             self.here += 1
             node = _times(node, times)
-        elif (raised := power(self.text)) and isinstance(node, Num | Call | Sym):
+        elif (raised := power(self.text)) and isinstance(node, Num | Apply | Sym):
             self.here += 1
-            node = Call("^", (node, Num(Fraction(raised))))
+            node = Apply("^", (node, Num(Fraction(raised))))
         if self.text.lower() in ("base", "in") and isinstance(node, Num):
             based = self.spoken_base(node)
             if based is not None:
@@ -120,7 +120,7 @@ class Amounts(Series):
             )
         )
         unit = units.canonical(said)
-        if isinstance(node, Num | Call | Sym):
+        if isinstance(node, Num | Apply | Sym):
             return Quantity(node, unit) if unit else node
         if isinstance(node, Quantity):
             known = units.compatible(node.unit, unit) is not None

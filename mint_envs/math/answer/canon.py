@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from .names import is_name
-from .tree import Call, Group, Interval, Matrix, Node, Num, Quantity, Relation, Sym
+from .tree import Apply, Group, Interval, Matrix, Node, Num, Quantity, Relation, Sym
 
 Form = tuple[Any, ...]
 
@@ -32,7 +32,7 @@ def canon(node: Node) -> Form:
         return ("n", node.value)
     if isinstance(node, Sym):
         return ("s", node.name)
-    if isinstance(node, Call):
+    if isinstance(node, Apply):
         args = [canon(arg) for arg in node.args]
         rule = _RULES.get(node.name)
         return rule(args) if rule else (node.name, *args)
@@ -67,7 +67,7 @@ def _relation(node: Relation) -> Form:
 
 def _side(node: Node) -> Form:
     """A side of a relation; ``f(x)`` is one name."""
-    return ("s", repr(node)) if isinstance(node, Call) and is_name(node) else canon(node)
+    return ("s", repr(node)) if isinstance(node, Apply) and is_name(node) else canon(node)
 
 
 def _ordered(forms: Sequence[Form]) -> list[Form]:

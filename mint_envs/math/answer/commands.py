@@ -12,8 +12,8 @@ from .limits import MAX_ITEMS, Unreadable
 from .normal import number, scientific
 from .tree import (
     INFINITY,
+    Apply,
     Based,
-    Call,
     Group,
     Interval,
     Matrix,
@@ -194,7 +194,7 @@ class Atoms(Cursor, ABC):
         node = self.sum()
         if self.text in ("\\over", "\\choose"):
             name = "/" if self.next() == "\\over" else "binom"
-            node = Call(name, (node, self.sum()))
+            node = Apply(name, (node, self.sum()))
         if self.text == ",":  # plain text writes a set in bare braces
             node = Group("set", (node, *self.listing()))
         self.expect("}")
@@ -207,13 +207,13 @@ class Atoms(Cursor, ABC):
         node = self.sum()
         self.expect("|")
         self.bars -= 1
-        return Call("abs", (node,))
+        return Apply("abs", (node,))
 
     def rounded(self) -> Node:
         right, name = _PAIRS[self.next()]
         node = self.sum()
         self.expect(right)
-        return Call(name, (node,))
+        return Apply(name, (node,))
 
     # --- commands
 
@@ -224,7 +224,7 @@ class Atoms(Cursor, ABC):
             return Num(Fraction(int(digit)))
         if self.text == "-":
             self.deeper()
-            node = Call("neg", (self.after().argument(),))
+            node = Apply("neg", (self.after().argument(),))
             self.depth -= 1
             return node
         return self.atom()
@@ -232,12 +232,12 @@ class Atoms(Cursor, ABC):
     def fraction(self) -> Node:
         self.here += 1
         above = self.argument()
-        return Call("/", (above, self.argument()))
+        return Apply("/", (above, self.argument()))
 
     def binomial(self) -> Node:
         self.here += 1
         above = self.argument()
-        return Call("binom", (above, self.argument()))
+        return Apply("binom", (above, self.argument()))
 
     def root(self) -> Node:
         self.here += 1
@@ -248,7 +248,7 @@ class Atoms(Cursor, ABC):
             self.expect("]")
         whole = self.kind == "n"
         node = self.atom() if whole and len(self.text) > 1 and self.bare_root() else self.argument()
-        return Call("root", (node, degree))
+        return Apply("root", (node, degree))
 
     def bare_root(self) -> bool:
         """``√12`` in plain text means the root of 12; ``\\sqrt12`` in LaTeX that of 1, times 2."""
@@ -261,7 +261,7 @@ class Atoms(Cursor, ABC):
         name = self.next()
         name = _ALIASES.get(name, name)
         if name in SEVERAL:
-            return Call(name, self.operands())
+            return Apply(name, self.operands())
         if name == "sqrt":
             self.here -= 1
             return self.root()
@@ -272,9 +272,9 @@ class Atoms(Cursor, ABC):
             else:
                 base = self.argument()
         node = _applied(name, self.operand(), base)
-        if exponent == Call("neg", (Num(Fraction(1)),)) or exponent == Num(Fraction(-1)):
-            return Call(_INVERSES.get(name, "?"), node.args)
-        return node if exponent is None else Call("^", (node, exponent))
+        if exponent == Apply("neg", (Num(Fraction(1)),)) or exponent == Num(Fraction(-1)):
+            return Apply(_INVERSES.get(name, "?"), node.args)
+        return node if exponent is None else Apply("^", (node, exponent))
 
     def operands(self) -> tuple[Node, ...]:
         """``(2, 3)`` or ``\\{2, 3\\}`` after ``\\max`` and the like."""
@@ -292,10 +292,10 @@ class Atoms(Cursor, ABC):
             factors = [self.power()]
             while (self.kind == "v" or self.text == "pi") and self.text:
                 factors.append(self.power())
-            node = factors[0] if len(factors) == 1 else Call("*", tuple(factors))
+            node = factors[0] if len(factors) == 1 else Apply("*", tuple(factors))
             if self.text == "/" and self.ahead(1).isdigit():
                 self.here += 1
-                node = Call("/", (node, self.power()))
+                node = Apply("/", (node, self.power()))
         self.depth -= 1
         return node
 
@@ -312,7 +312,7 @@ class Atoms(Cursor, ABC):
             return Group("cases", tuple(Group("tuple", row) for row in rows))
         if len({len(row) for row in rows}) != 1:
             raise Unreadable("a matrix with rows of different lengths")
-        return Call("det", (Matrix(rows),)) if name == "vmatrix" else Matrix(rows)
+        return Apply("det", (Matrix(rows),)) if name == "vmatrix" else Matrix(rows)
 
     def rows(self, name: str) -> tuple[tuple[Node, ...], ...]:
         rows: list[tuple[Node, ...]] = []
@@ -359,17 +359,17 @@ def _bracketed(left: str, right: str, items: list[Node]) -> Node:
     return Group("tuple", tuple(items))
 
 
-def _applied(name: str, node: Node, base: Node | None) -> Call:
+def _applied(name: str, node: Node, base: Node | None) -> Apply:
     if name in ("log", "lg", "ln"):
         if name == "log" and base is None:
-            return Call("log", (node,))  # to base 10, unless nothing gives a base
+            return Apply("log", (node,))  # to base 10, unless nothing gives a base
         if name == "lg" and base is None:
             base = Num(Fraction(10))
-        top = Call("ln", (node,))
-        return top if base is None or base == Sym("e") else Call("/", (top, Call("ln", (base,))))
+        top = Apply("ln", (node,))
+        return top if base is None or base == Sym("e") else Apply("/", (top, Apply("ln", (base,))))
     if base is not None:
         raise Unreadable(f"a subscript of {name}")
-    return Call("^", (Sym("e"), node)) if name == "exp" else Call(name, (node,))
+    return Apply("^", (Sym("e"), node)) if name == "exp" else Apply(name, (node,))
 
 
 _RULES: dict[str, Callable[[Atoms], Node]] = {

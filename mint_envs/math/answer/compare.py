@@ -15,8 +15,8 @@ from .said import NOTHING, Said
 from .scalars import Scalars, names_of_scalar
 from .tree import (
     INFINITY,
+    Apply,
     Based,
-    Call,
     Group,
     Interval,
     Matrix,
@@ -31,7 +31,7 @@ from .tree import (
 from .units import LETTERS, canonical, compatible, is_forgiven, measures
 from .words import counted_things, is_plain_noun, same_text
 
-_SCALARS = (Num, Sym, Call)
+_SCALARS = (Num, Sym, Apply)
 _SETS = ("set", "list")
 
 
@@ -76,9 +76,9 @@ class Comparer(Scalars):
     def _region_and_other(self, a: Node, b: Node) -> bool | None:
         if a == Sym("reals") and isinstance(b, Interval):
             return b.low == negative(INFINITY) and b.high == INFINITY
-        if isinstance(a, Group) and a.kind == "mod" and isinstance(b, Num | Call | Sym | Relation):
+        if isinstance(a, Group) and a.kind == "mod" and isinstance(b, Num | Apply | Sym | Relation):
             return alike.same_residue(self, a, b)
-        if isinstance(a, Group) and a.kind == "ratio" and isinstance(b, Num | Call):
+        if isinstance(a, Group) and a.kind == "ratio" and isinstance(b, Num | Apply):
             return not self.prose and alike.is_quotient(a, b)
         if isinstance(a, Group) and a.kind == "minus":
             return self._same_region(a, b)
@@ -234,21 +234,21 @@ class Comparer(Scalars):
             if not (measures(a.unit) and measures(b.unit)) and self.same(a.value, b.value):
                 self.doubt = f"the units {a.unit!r} and {b.unit!r}"
             return False
-        value = a.value if factor == 1 else Call("*", (a.value, Num(factor)))
+        value = a.value if factor == 1 else Apply("*", (a.value, Num(factor)))
         return self.same(value, b.value)
 
     def _quantity_and_other(self, a: Quantity, b: Node) -> bool | None:
         """A missing unit is forgiven; a percentage is its number or its value."""
         if a.unit == "percent":
-            share = Call("/", (a.value, Num(Fraction(100))))
+            share = Apply("/", (a.value, Num(Fraction(100))))
             return self.same(share, b) or (self.same(a.value, b) and not _below_one(a.value))
-        if isinstance(b, Call) and b.name == "*" and _is_letter(b.args[-1]):
+        if isinstance(b, Apply) and b.name == "*" and _is_letter(b.args[-1]):
             unit = canonical(_letters(b.args[-1]))
-            value = b.args[0] if len(b.args) == 2 else Call("*", b.args[:-1])
+            value = b.args[0] if len(b.args) == 2 else Apply("*", b.args[:-1])
             return self._same_quantity(a, Quantity(value, unit))
-        if a.unit == "degree" and isinstance(b, Call) and "pi" in names_of_scalar(b):
+        if a.unit == "degree" and isinstance(b, Apply) and "pi" in names_of_scalar(b):
             return self.same(_turned(a), b)
-        if isinstance(b, Num | Call | Sym):
+        if isinstance(b, Num | Apply | Sym):
             if is_forgiven(a.unit):
                 return self.same(a.value, b)
             self.doubt = f"the words {a.unit!r} after a number"
@@ -273,7 +273,7 @@ class Comparer(Scalars):
             return said is not None and self.same(
                 Quantity(Num(Fraction(said[0])), canonical(said[1])), b
             )
-        if len(a.words) < 4 and isinstance(b, Call) and (letters := _letters(b)):
+        if len(a.words) < 4 and isinstance(b, Apply) and (letters := _letters(b)):
             return a.words == letters.lower()
         return None
 
@@ -318,7 +318,7 @@ def _is_set(node: Node) -> bool:
 
 
 def _has_sign(node: Node) -> bool:
-    if isinstance(node, Call):
+    if isinstance(node, Apply):
         return node.name in ("pm", "mp") or any(map(_has_sign, node.args))
     return isinstance(node, Quantity) and _has_sign(node.value)
 
@@ -327,13 +327,13 @@ def _with_sign(node: Node, positive: bool) -> Node:
     """``node`` with each ``\\pm`` read as plus (or minus), each ``\\mp`` the other way."""
     if isinstance(node, Quantity):
         return Quantity(_with_sign(node.value, positive), node.unit)
-    if not isinstance(node, Call):
+    if not isinstance(node, Apply):
         return node
     args = tuple(_with_sign(arg, positive) for arg in node.args)
     if node.name in ("pm", "mp"):
         plus = positive == (node.name == "pm")
-        return Call("+", (args[0], args[1] if plus else negative(args[1])))
-    return Call(node.name, args)
+        return Apply("+", (args[0], args[1] if plus else negative(args[1])))
+    return Apply(node.name, args)
 
 
 def _letters(node: Node) -> str:
@@ -342,7 +342,7 @@ def _letters(node: Node) -> str:
         return node.words
     if isinstance(node, Sym):
         return node.name
-    if isinstance(node, Call) and node.name == "*":
+    if isinstance(node, Apply) and node.name == "*":
         parts = [_letters(arg) for arg in node.args]
         return "".join(parts) if all(parts) else ""
     return ""
@@ -350,7 +350,7 @@ def _letters(node: Node) -> str:
 
 def _turned(degrees: Quantity) -> Node:
     """In radians."""
-    return Call("/", (Call("*", (degrees.value, Sym("pi"))), Num(Fraction(180))))
+    return Apply("/", (Apply("*", (degrees.value, Sym("pi"))), Num(Fraction(180))))
 
 
 def _below_one(node: Node) -> bool:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .tree import Call, Group, Node, Num, Quantity, Relation, Sym
+from .tree import Apply, Group, Node, Num, Quantity, Relation, Sym
 
 
 def is_name(node: Node) -> bool:
     """A variable, ``f(x)``, or a point ``(x, y)``: what an answer may be called."""
     if isinstance(node, Sym):
         return node.name not in ("pi", "e", "i", "inf")
-    if isinstance(node, Call) and node.name == "*" and len(node.args) == 2:
+    if isinstance(node, Apply) and node.name == "*" and len(node.args) == 2:
         head, rest = node.args
-        if isinstance(head, Call) and head.name == "^":  # the inverse of f
+        if isinstance(head, Apply) and head.name == "^":  # the inverse of f
             head = head.args[0]
         return isinstance(head, Sym) and (is_name(rest) or isinstance(rest, Num))
     if isinstance(node, Group) and node.kind in ("tuple", "ratio"):
         return all(map(is_name, node.items))
-    if isinstance(node, Call) and node.name == "abs":
+    if isinstance(node, Apply) and node.name == "abs":
         return is_name(node.args[0])
     return False
 
 
 def variables(node: Node) -> set[str]:
-    if isinstance(node, Call):
+    if isinstance(node, Apply):
         return set().union(*map(variables, node.args))
     return {node.name} if isinstance(node, Sym) and is_name(node) else set()
 
@@ -36,16 +36,16 @@ def is_label(node: Node) -> bool:
 def is_constant(node: Node) -> bool:
     if isinstance(node, Quantity):
         return is_constant(node.value)
-    if isinstance(node, Call):
+    if isinstance(node, Apply):
         return all(map(is_constant, node.args))
     return isinstance(node, Num) or (isinstance(node, Sym) and node.name in ("pi", "e", "i"))
 
 
 def is_fraction(node: Node) -> bool:
     """``5/16``: of whole numbers, in lowest terms."""
-    if isinstance(node, Call) and node.name == "neg":
+    if isinstance(node, Apply) and node.name == "neg":
         return is_fraction(node.args[0])
-    if not (isinstance(node, Call) and node.name == "/"):
+    if not (isinstance(node, Apply) and node.name == "/"):
         return False
     above, below = node.args
     if not (isinstance(above, Num) and isinstance(below, Num) and below.value):
@@ -57,7 +57,7 @@ def is_fraction(node: Node) -> bool:
 def is_worked(sides: Sequence[Node]) -> bool:
     """``x + y = 8 + 9 = 17``: an expression in several variables, put in, worked out."""
     head, *steps = sides
-    if len(steps) < 2 or not isinstance(head, Call):
+    if len(steps) < 2 or not isinstance(head, Apply):
         return False
     return len(variables(head)) > 1 and all(map(is_constant, steps))
 
@@ -80,7 +80,7 @@ def is_asked(relation: Relation) -> bool:
     """
     head = relation.sides[0]
     value = relation.sides[-1]
-    if relation.operators != ("=",) or not isinstance(head, Call) or isinstance(value, Group):
+    if relation.operators != ("=",) or not isinstance(head, Apply) or isinstance(value, Group):
         return False
     if head.name == "^":
         named = isinstance(head.args[0], Sym) and isinstance(head.args[1], Num)
@@ -105,7 +105,7 @@ def in_the_same_letter(a: Relation, b: Relation) -> Relation:
 def _argument(relation: Relation) -> tuple[Node, Sym] | None:
     """``f`` and ``x`` of ``f(x) = ...``."""
     head = relation.sides[0]
-    if len(relation.sides) != 2 or not is_name(head) or not isinstance(head, Call):
+    if len(relation.sides) != 2 or not is_name(head) or not isinstance(head, Apply):
         return None
     if head.name != "*" or not isinstance(head.args[1], Sym):
         return None
@@ -116,6 +116,6 @@ def replaced(node: Node, old: Sym, new: Node) -> Node:
     """``node`` with something else in place of a letter."""
     if node == old:
         return new
-    if isinstance(node, Call):
-        return Call(node.name, tuple(replaced(arg, old, new) for arg in node.args))
+    if isinstance(node, Apply):
+        return Apply(node.name, tuple(replaced(arg, old, new) for arg in node.args))
     return node

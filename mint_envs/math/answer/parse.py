@@ -29,7 +29,7 @@ from .amounts import CONDITIONS, REMAINDERS, Amounts, compounded, says_no_more
 from .lexer import tokens
 from .limits import MAX_ANSWER, MAX_ITEMS, Unreadable
 from .normal import plain_number
-from .tree import Call, Group, Matrix, Node, Num, Relation, Sym, negative
+from .tree import Apply, Group, Matrix, Node, Num, Relation, Sym, negative
 from .words import special, words
 
 _RELATIONS = frozenset(("=", "~", "!=", "<", "<=", ">", ">="))
@@ -71,26 +71,26 @@ def _places(text: str) -> int:
 
 
 def _is_quotient(node: Node) -> bool:
-    return isinstance(node, Call) and node.name == "/"
+    return isinstance(node, Apply) and node.name == "/"
 
 
 def _is_numeric_power(node: Node) -> bool:
     """``2^3``, which another may follow: ``2^3 3^2``."""
-    if not isinstance(node, Call) or node.name != "^":
+    if not isinstance(node, Apply) or node.name != "^":
         return False
     return all(isinstance(arg, Num) for arg in node.args)
 
 
 def _joined(name: str, parts: list[Node]) -> Node:
     """A sum or product; flat, so that a long one is no deep tree."""
-    return parts[0] if len(parts) == 1 else Call(name, tuple(parts))
+    return parts[0] if len(parts) == 1 else Apply(name, tuple(parts))
 
 
 def _scaled(factor: Node, matrix: Node) -> Node:
     """A number times a matrix; anything else before a matrix is not read."""
-    if not isinstance(matrix, Matrix) or not isinstance(factor, Num | Sym | Call):
+    if not isinstance(matrix, Matrix) or not isinstance(factor, Num | Sym | Apply):
         raise Unreadable("a product with a matrix")
-    rows = (tuple(Call("*", (factor, cell)) for cell in row) for row in matrix.rows)
+    rows = (tuple(Apply("*", (factor, cell)) for cell in row) for row in matrix.rows)
     return Matrix(tuple(rows))
 
 
@@ -219,7 +219,7 @@ class Parser(Amounts):
             other = self.product()
             if sign in ("\\pm", "\\mp"):
                 self.deeper()  # each holds all that is before it
-                terms = [Call(sign.lstrip("\\"), (_joined("+", terms), other))]
+                terms = [Apply(sign.lstrip("\\"), (_joined("+", terms), other))]
             else:
                 terms.append(other if sign == "+" else negative(other))
         self.depth = before
@@ -232,9 +232,9 @@ class Parser(Amounts):
                 sign = self.next()
                 factor = self.sign()
                 if sign == "/" and len(factors) == 1 and not _is_quotient(factors[0]):
-                    factors = [Call("/", (factors[0], factor))]
+                    factors = [Apply("/", (factors[0], factor))]
                 else:
-                    factors.append(factor if sign == "*" else Call("/", (_ONE, factor)))
+                    factors.append(factor if sign == "*" else Apply("/", (_ONE, factor)))
             elif self.starts_factor():
                 factors[-1:] = self.juxtaposed(factors[-1])
             elif self.text in _MATRICES:
@@ -268,7 +268,7 @@ class Parser(Amounts):
         fraction = self.common_fraction()
         mixed = None if fraction is None else _mixed(node, fraction)
         if mixed is not None:
-            return [Call("%", (mixed,)) if self.skip("%") else mixed]
+            return [Apply("%", (mixed,)) if self.skip("%") else mixed]
         if number_first:
             if before == ")":
                 return [node, self.power()]
@@ -277,7 +277,7 @@ class Parser(Amounts):
             return [node, Num(fraction)]
         factor = self.power()
         if node == Sym("C") and isinstance(factor, Group) and len(factor.items) == 2:
-            return [Call("binom", factor.items)]
+            return [Apply("binom", factor.items)]
         return [node, factor]
 
     def common_fraction(self) -> Fraction | None:
@@ -309,7 +309,7 @@ class Parser(Amounts):
             node = self.sign()
             self.depth -= 1
             if sign in ("\\pm", "\\mp"):
-                return Call("pm", (Num(Fraction(0)), node))
+                return Apply("pm", (Num(Fraction(0)), node))
             return negative(node) if sign == "-" else node
         return self.power()
 
@@ -325,7 +325,7 @@ class Parser(Amounts):
             elif self.text == "!":
                 node = self.factorial(node)
             elif self.text in ("%", "\\circ"):
-                node = Call("%" if self.next() == "%" else "deg", (node,))
+                node = Apply("%" if self.next() == "%" else "deg", (node,))
             elif isinstance(node, Num):
                 node = self.based(node)
             else:
@@ -336,13 +336,13 @@ class Parser(Amounts):
     def exponent(self, node: Node) -> Node:
         if self.text == "\\circ":
             self.here += 1
-            return Call("deg", (node,))
+            return Apply("deg", (node,))
         if self.text == "{" and self.ahead(1) == "\\circ" and self.ahead(2) == "}":
             self.here += 3
-            return Call("deg", (node,))
+            return Apply("deg", (node,))
         if self.kind == "n":  # "2^10" is written for 2^{10}, whatever LaTeX would make of it
-            return Call("^", (node, self.number()))
-        return Call("^", (node, self.argument()))
+            return Apply("^", (node, self.number()))
+        return Apply("^", (node, self.argument()))
 
     def factorial(self, node: Node) -> Node:
         count = 0
@@ -351,4 +351,4 @@ class Parser(Amounts):
             count += 1
         if count > 2:
             raise Unreadable("factorial of a factorial")
-        return Call("!" * count, (node,))
+        return Apply("!" * count, (node,))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .renaming import renamed
 from .said import Said
-from .tree import Call, Node, Num, changed, parts
+from .tree import Apply, Node, Num, changed, parts
 
 _LARGEST = 120  # parts of both answers together: each reading is a comparison
 
@@ -29,12 +29,12 @@ def _size(node: Node) -> int:
 
 def _natural(node: Node) -> Node | None:
     """``\\log`` as ``\\ln``, where neither question nor right answer gives a base."""
-    if not isinstance(node, Call) or node.name != "log":
+    if not isinstance(node, Apply) or node.name != "log":
         return None
-    return Call("ln", tuple(changed(arg, _natural) for arg in node.args))
+    return Apply("ln", tuple(changed(arg, _natural) for arg in node.args))
 
 
 def _has(node: Node, name: str) -> bool:
-    if isinstance(node, Call) and node.name == name:
+    if isinstance(node, Apply) and node.name == name:
         return True
     return any(_has(part, name) for part in parts(node))

@@ -21,7 +21,7 @@ from .places import complex_places
 from .scalars import names_of_scalar
 from .tree import (
     INFINITY,
-    Call,
+    Apply,
     Group,
     Interval,
     Matrix,
@@ -198,7 +198,7 @@ def _told(comparer: Comparing, relation: Relation) -> Node | None:
 def _is_identity(comparer: Comparing, relation: Relation) -> bool:
     """``x^2 + x - x + 1 = x^2 + 1``: a computation with letters, and no equation."""
     sides = relation.sides
-    if set(relation.operators) != {"="} or not all(isinstance(side, Call) for side in sides):
+    if set(relation.operators) != {"="} or not all(isinstance(side, Apply) for side in sides):
         return False
     return all(comparer.same_scalar(sides[-1], side) for side in sides[:-1])
 
@@ -244,7 +244,7 @@ def _same_name(a: Node, b: Node) -> bool:
     """The same name; ``y`` and ``f(x)`` both name a function's value."""
     if a == b:
         return True
-    return any(x == Sym("y") and isinstance(z, Call) and is_name(z) for x, z in ((a, b), (b, a)))
+    return any(x == Sym("y") and isinstance(z, Apply) and is_name(z) for x, z in ((a, b), (b, a)))
 
 
 def _variable(relation: Relation) -> Node | None:
@@ -268,9 +268,9 @@ def _same_equation(comparer: Comparing, a: Relation, b: Relation) -> bool:
 
 def _difference(relation: Relation) -> Node:
     left, right = relation.sides
-    if not all(isinstance(side, Num | Sym | Call) for side in (left, right)):
+    if not all(isinstance(side, Num | Sym | Apply) for side in (left, right)):
         raise Unreadable("an equation of no scalars")
-    return Call("+", (left, negative(right)))
+    return Apply("+", (left, negative(right)))
 
 
 def _factor(comparer: Comparing, a: Node, b: Node) -> Value | None:

@@ -13,7 +13,7 @@ from itertools import permutations
 from .names import is_name
 from .places import CONSTANTS
 from .said import Said
-from .tree import Call, Group, Node, Relation, Sym, changed, parts
+from .tree import Apply, Group, Node, Relation, Sym, changed, parts
 
 _CONSTANTS = frozenset(("C", "c", "K"))
 _INTEGERS = frozenset("knm")
@@ -91,7 +91,7 @@ def _is_integer(name: str, text: str) -> bool:
 def _turns(name: str, node: Node) -> bool:
     """Whether ``name`` is a factor beside pi, or in a sum that is, with no other letter."""
     inside = parts(node)
-    if isinstance(node, Call) and node.name in ("*", "/") and _names(node) == {name, "pi"}:
+    if isinstance(node, Apply) and node.name in ("*", "/") and _names(node) == {name, "pi"}:
         return True
     return any(_turns(name, part) for part in inside)
 
@@ -100,7 +100,7 @@ def _is_added(name: str, node: Node) -> bool:
     """``x^2 + C``, also as the side of an equation."""
     if isinstance(node, Relation):
         return any(_is_added(name, side) for side in node.sides)
-    return isinstance(node, Call) and node.name == "+" and Sym(name) in node.args
+    return isinstance(node, Apply) and node.name == "+" and Sym(name) in node.args
 
 
 def _is_dummy(name: str, tree: Node) -> bool:
@@ -112,8 +112,8 @@ def _is_dummy(name: str, tree: Node) -> bool:
 def _is_in_formula(node: Node) -> bool:
     """Whether there is a sum or a function: ``5m`` may be five metres, ``A, C`` two choices."""
     if isinstance(node, Group) and node.kind in ("tuple", "set"):
-        return any(isinstance(item, Call) and _names(item) for item in node.items)
-    if isinstance(node, Call) and node.name not in _PRODUCTS:
+        return any(isinstance(item, Apply) and _names(item) for item in node.items)
+    if isinstance(node, Apply) and node.name not in _PRODUCTS:
         return True
     return any(map(_is_in_formula, parts(node)))
 

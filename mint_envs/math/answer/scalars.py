@@ -23,7 +23,7 @@ from .places import (
     with_positive,
 )
 from .said import Said
-from .tree import Call, Node, Num, Sym
+from .tree import Apply, Node, Num, Sym
 from .value import Evaluator, agree, rounds_to
 
 _VALUELESS = frozenset(("inf", "\\ldots", "reals", "integers", "otherwise"))
@@ -41,13 +41,13 @@ def names_of_scalar(node: Node) -> frozenset[str]:
     """The letters and constants of a scalar."""
     if isinstance(node, Sym):
         return frozenset((node.name,))
-    if isinstance(node, Call):
+    if isinstance(node, Apply):
         found = frozenset[str]().union(*map(names_of_scalar, node.args))
         return found - _bound(node)
     return frozenset()
 
 
-def _bound(node: Call) -> frozenset[str]:
+def _bound(node: Apply) -> frozenset[str]:
     """The letter that a sum is over, which means nothing outside of it."""
     letter = node.args[0]
     return (
@@ -207,7 +207,7 @@ class Scalars:
 
 def _rounded(node: Node, functions: frozenset[str] = _ROUNDING) -> frozenset[str]:
     """The letters under ``functions``, and in powers of numbers below zero, as of ``-1``."""
-    if not isinstance(node, Call):
+    if not isinstance(node, Apply):
         return frozenset()
     if node.name in functions:
         return names_of_scalar(node)
@@ -220,7 +220,7 @@ def _rounded(node: Node, functions: frozenset[str] = _ROUNDING) -> frozenset[str
 
 def _constants(node: Node) -> set[int]:
     """The whole numbers in a formula that its steps may depend on."""
-    if isinstance(node, Call):
+    if isinstance(node, Apply):
         return set().union(*map(_constants, node.args))
     if not isinstance(node, Num):
         return set()

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from .commands import Atoms
 from .limits import Unreadable
-from .tree import INFINITY, Call, Node, Relation, Sym
+from .tree import INFINITY, Apply, Node, Relation, Sym
 
 
 class Series(Atoms):
@@ -33,4 +33,4 @@ class Series(Atoms):
         if not isinstance(letter, Sym) or letter.name in ("e", "pi", "inf"):
             raise Unreadable("a sum over no letter")
         end = Sym("endless") if high == INFINITY else high
-        return Call("sum", (letter, start, end, self.product()))
+        return Apply("sum", (letter, start, end, self.product()))

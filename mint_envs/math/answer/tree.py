@@ -23,7 +23,7 @@ class Sym:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Apply:
     """An operation on scalars: ``+ * / ^ neg pm ! % deg root binom sin ...``."""
 
     name: str
@@ -85,7 +85,7 @@ class Text:
     kind: str = "words"
 
 
-Node = Num | Sym | Call | Group | Matrix | Interval | Relation | Quantity | Based | Text
+Node = Num | Sym | Apply | Group | Matrix | Interval | Relation | Quantity | Based | Text
 
 INFINITY = Sym("inf")
 REALS = Sym("reals")
@@ -96,16 +96,16 @@ def negative(node: Node) -> Node:
     """Return ``-node``, with the sign taken into a number."""
     if isinstance(node, Num):
         return Num(-node.value, node.places)
-    if isinstance(node, Call) and node.name == "neg":
+    if isinstance(node, Apply) and node.name == "neg":
         return node.args[0]
     if isinstance(node, Matrix):
         return Matrix(tuple(tuple(map(negative, row)) for row in node.rows))
-    return Call("neg", (node,))
+    return Apply("neg", (node,))
 
 
 def parts(node: Node) -> tuple[Node, ...]:
     """The nodes that ``node`` is made of."""
-    if isinstance(node, Call):
+    if isinstance(node, Apply):
         return node.args
     if isinstance(node, Group):
         return node.items
@@ -123,8 +123,8 @@ def changed(node: Node, change: Callable[[Node], Node | None]) -> Node:
     found = change(node)
     if found is not None:
         return found
-    if isinstance(node, Call):
-        return Call(node.name, tuple(changed(arg, change) for arg in node.args))
+    if isinstance(node, Apply):
+        return Apply(node.name, tuple(changed(arg, change) for arg in node.args))
     if isinstance(node, Group):
         return Group(node.kind, tuple(changed(item, change) for item in node.items))
     if isinstance(node, Relation):

@@ -25,7 +25,7 @@ from .operations import (
     nearest,
 )
 from .places import CONSTANTS, NOWHERE, WITHOUT, Place
-from .tree import Call, Node, Num, Sym
+from .tree import Apply, Node, Num, Sym
 
 _LONG = 9  # significant digits that make a rounded decimal as good as the exact value
 _PRINTED = 13  # digits of a number that a program printed: the last ones may be off
@@ -62,7 +62,7 @@ class Evaluator:
 
     def _is_constant(self, node: Node) -> bool:
         """Whether no letter is in ``node``; asked only of what ``_known`` keeps."""
-        if not isinstance(node, Call):
+        if not isinstance(node, Apply):
             return isinstance(node, Num) or (isinstance(node, Sym) and node.name in CONSTANTS)
         found = self._constants.get(id(node))
         if found is None:
@@ -74,11 +74,11 @@ class Evaluator:
             return node.value
         if isinstance(node, Sym):
             return self._symbol(node.name, place)
-        if not isinstance(node, Call):
+        if not isinstance(node, Apply):
             raise Unreadable("no scalar")
         return self._series(node, place) if node.name == "sum" else self._called(node, place)
 
-    def _called(self, node: Call, place: Place) -> Value:
+    def _called(self, node: Apply, place: Place) -> Value:
         args = self._arguments(node, place)
         operation = OPERATIONS.get(node.name)
         if operation is None:
@@ -94,13 +94,13 @@ class Evaluator:
             raise Unreadable("not real")
         return value
 
-    def _arguments(self, node: Call, place: Place) -> list[Value]:
+    def _arguments(self, node: Apply, place: Place) -> list[Value]:
         if node.name in ("sin", "cos", "tan", "cot", "sec", "csc"):
             return [self._angle(node.args[0], place)]
         args = [self.value(arg, place) for arg in node.args]
         return [nearest(arg) for arg in args] if place.whole and node.name in _STEPS else args
 
-    def _series(self, node: Call, place: Place) -> Value:
+    def _series(self, node: Apply, place: Place) -> Value:
         """A sum with few terms, worked out; of any other a value that its terms and bounds fix.
 
         That value is linear in the terms, as the sum is: two are the same sum if they have the
@@ -123,7 +123,7 @@ class Evaluator:
         return total
 
     def _angle(self, node: Node, place: Place) -> Value:
-        if isinstance(node, Call) and node.name == "deg":
+        if isinstance(node, Apply) and node.name == "deg":
             return multiply(self.value(node.args[0], place), context().pi / 180)
         return self.value(node, place)
 
