@@ -17,8 +17,8 @@ import signal
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from io import FileIO
 from time import monotonic, sleep
 from typing import Any
@@ -183,10 +183,11 @@ class LineChild(Child):
             ChildLate: it has not read all in time (seconds by the clock).
         """
         late, left = deadline(wall_s), memoryview(data)
-        while left:
-            if late():
-                raise ChildLate(f"it has not read within {wall_s:g} s")
-            left = left[self._write(left) :]
+        with self._gone_if_closed():
+            while left:
+                if late():
+                    raise ChildLate(f"it has not read within {wall_s:g} s")
+                left = left[self._write(left) :]
 
     def line(self, wall_s: float, cpu_s: float = math.inf) -> bytes:
         """Return its next line, without the line's end.
@@ -201,13 +202,24 @@ class LineChild(Child):
             ChildLate: there is none in time.
         """
         late = self._deadline(wall_s, cpu_s)
-        while (line := self._next()) is None:
-            if late():
-                raise ChildLate(f"no answer within {min(wall_s, cpu_s):g} s")
-            # What it left behind may hold the pipe open: then there is no end of file.
-            if not self._fill(_POLL_S) and (self._closed or self.ended()) and not self._fill(0):
-                raise ChildGone("it has ended, or closed its pipe")
+        with self._gone_if_closed():
+            while (line := self._next()) is None:
+                if late():
+                    raise ChildLate(f"no answer within {min(wall_s, cpu_s):g} s")
+                # What it left behind may hold the pipe open: then there is no end of file.
+                if not self._fill(_POLL_S) and (self._closed or self.ended()) and not self._fill(0):
+                    raise ChildGone("it has ended, or closed its pipe")
         return line
+
+    @contextmanager
+    def _gone_if_closed(self) -> Iterator[None]:
+        """Another thread may end it, and close its pipes, at any moment of an exchange."""
+        try:
+            yield
+        except (ValueError, OSError):
+            if self._to.closed or self._from.closed:
+                raise ChildGone("it was ended") from None
+            raise
 
     def end(self, grace_s: float = 0.0) -> int:
         """As ``Child.end``; it sees the end of its input first."""

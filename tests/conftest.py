@@ -9,6 +9,7 @@ commit: each commit draws new examples, and a failure comes back wherever that c
 
 from __future__ import annotations
 
+import logging
 import os
 import resource
 import sys
@@ -38,6 +39,16 @@ settings.register_profile(
 settings.register_profile("long", max_examples=10_000, deadline=None, suppress_health_check=_QUIET)
 _PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev")
 settings.load_profile(_PROFILE)
+
+
+@pytest.fixture(autouse=True)
+def our_loggers_speak() -> None:
+    """Libraries under test configure logging for the process; what is ours is to be heard."""
+    logging.disable(logging.NOTSET)
+    for name, logger in list(logging.root.manager.loggerDict.items()):
+        if name.startswith("mint_envs") and isinstance(logger, logging.Logger):
+            logger.disabled, logger.propagate = False, True
+            logger.setLevel(logging.NOTSET)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

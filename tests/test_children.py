@@ -105,7 +105,7 @@ def test_own_pipes_leave_the_streams_alone() -> None:
     [
         ("sleeps", "time.sleep(600)"),
         ("spins", "while True: pass"),
-        ("writes without an end", "while True: os.write(1, b'x' * 1000)"),
+        ("writes much, without a line's end", "os.write(1, b'x' * 50_000_000); time.sleep(600)"),
         ("drips", "while True: os.write(1, b'x'); time.sleep(0.001)"),
         ("ignores signals", "[signal.signal(s, signal.SIG_IGN) for s in (2, 15)]; time.sleep(600)"),
         ("is stopped", "os.kill(os.getpid(), signal.SIGSTOP)"),
