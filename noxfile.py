@@ -21,6 +21,8 @@ nox.options.sessions = []
 nox.options.default_venv_backend = "uv|virtualenv"
 
 LIVE = "tests/interop/live_{}.py"
+#: Plugins of pytest that our own tests use, and these do not.
+NOT_HERE = ("cacheprovider", "randomly", "xdist", "schemathesis")
 
 
 @nox.session(tags=["live"])
@@ -121,7 +123,9 @@ def live(session: nox.Session, name: str, *requirements: str, alone: tuple[str, 
     if alone:
         session.install("--no-deps", *alone)
     # -P: the installed package is tested, not the source tree that we stand in.
-    command = ("-P", "-m", "pytest", "-p", "no:cacheprovider", LIVE.format(name))
+    # In their own order: some libraries keep one event loop, or one server, for the process.
+    without = [word for name in NOT_HERE for word in ("-p", f"no:{name}")]
+    command = ("-P", "-m", "pytest", *without, LIVE.format(name))
     # What a library leaves open at the end is not ours to close.
     theirs = (
         "-W",

@@ -225,8 +225,8 @@ class TokenEpisode:
         return new
 
 
-def index_of(row: Mapping[str, Any]) -> int:
-    """Return the index of the problem that a row is of.
+def index_of(row: Mapping[str, Any], made_by: str = "the rows() of this module") -> int:
+    """Return the index of the problem that a row is of; ``made_by`` says how to get such rows.
 
     Rows of before call it ``task_seed``, which it was for endless tasks alone.
 
@@ -234,7 +234,7 @@ def index_of(row: Mapping[str, Any]) -> int:
         SettingError: the row has none, or two that differ.
     """
     given = {int(row[name]) for name in ("task_index", "task_seed") if row.get(name) is not None}
-    require(bool(given), "a row has no task_index: make it with the rows() of this module")
+    require(bool(given), f"a row has no task_index: make it with {made_by}")
     require(len(given) == 1, f"a row has a task_index and another task_seed: {sorted(given)}")
     return given.pop()
 

@@ -81,7 +81,7 @@ def environment_factory(env: str | Task[Any], **settings: Any) -> Callable[[], A
             weakref.finalize(self, _close_all, self._open)  # TRL closes nothing
 
         def reset(self, prompt: Any = None, **row: Any) -> str:
-            index = index_of(row)
+            index = index_of(row, "trl.empty_rows")
             _close_all(self._open)
             self._open.append(tools.start(index))
             return tools.prompt(self._open[0])
