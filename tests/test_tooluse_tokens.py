@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tracemalloc
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -178,10 +179,12 @@ def test_episodes_leave_nothing_behind() -> None:
     play(0, 30)  # what is cached is cached now
     tracemalloc.start()
     try:
-        play(30, 30)
-        before = tracemalloc.get_traced_memory()[0]
-        play(60, 90)
-        assert tracemalloc.get_traced_memory()[0] - before < 50_000
+        held = []
+        for first in range(30, 180, 30):
+            play(first, 30)
+            held.append(tracemalloc.get_traced_memory()[0])
+        # What is left behind grows every time; other threads of the process come and go.
+        assert min(after - before for before, after in pairwise(held)) < 15_000
     finally:
         tracemalloc.stop()
     assert json.dumps(env.reset(seed=1)[1])
