@@ -47,6 +47,7 @@ def cluster() -> Iterator[Cluster]:
         )
         for _ in range(3):
             cluster.add_node(num_cpus=1)
+        cluster.wait_for_nodes()
         ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
         yield cluster
         ray.shutdown()
@@ -67,6 +68,9 @@ def test_the_same_rewards_as_here(there: RayExecutor, id: str) -> None:
 
 
 def test_work_is_spread_over_nodes_and_keeps_its_order(there: RayExecutor, tmp_path: Path) -> None:
+    patience = time.monotonic() + 30
+    while there.slots != 3 and time.monotonic() < patience:
+        time.sleep(0.1)  # what the head says of its nodes lags behind them, one that was lost too
     assert there.slots == 3
     found = score_batch(Odd(), [(0, f"meet {tmp_path}"), (3, "3"), (3, "no")] * 40, there)
     assert [reward.score for reward in found] == [0.5, 1.0, 0.0] * 40
@@ -112,7 +116,7 @@ def test_errors_of_the_task_and_tasks_that_cannot_be_sent(there: RayExecutor) ->
 
 
 def test_a_node_that_is_lost_loses_nothing(cluster: Cluster, there: RayExecutor) -> None:
-    """The last test: it takes a node away in the middle of a batch, and puts another in."""
+    """It takes a node away in the middle of a batch, and puts another in for the tests after it."""
     found: list[list[Reward]] = []
     pairs = [(i % 10, "sleep 0.05" if i % 2 else str(i % 10)) for i in range(300)]
     work = threading.Thread(target=lambda: found.append(score_batch(Odd(), pairs, there)))
@@ -123,6 +127,8 @@ def test_a_node_that_is_lost_loses_nothing(cluster: Cluster, there: RayExecutor)
     play = [Turn(3, "e", tuple("12"[:past]), "123"[past]) for past in range(3)]
     answers = [play_turns(Count(), [turn], there)[0] for turn in play]
     work.join(120)
+    cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
     assert [reward.score for reward in found[0]] == [float(i % 2 == 0) for i in range(300)]
     assert isinstance(answers[-1], Reward)
     assert answers[-1].score == 1.0
