@@ -1,0 +1,97 @@
+"""The planted faults and the sound functions are what they say, whatever the benchmark finds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import planted_rewards
+import pytest
+import reward_problems
+import sound_rewards
+
+from mint_envs.bench.target.functions import adapt, number_of
+
+pytestmark = pytest.mark.quick
+
+KNOWN = Path(__file__).with_name("data") / "rewards" / "known_faults.jsonl"
+#: How a right response is written in each form, for these functions.
+WRITTEN = {
+    "bare": "{}",
+    "hashes": "Let me see.\n#### {}",
+    "box": "So it is \\boxed{{{}}}",
+    "tag": "<answer>{}</answer>",
+    "think": "<think>Let me see.</think>\n<answer>{}</answer>",
+    "json": '{{"answer": {}}}',
+    "result": 'So: {{"result": {}}}',
+    "said": "Let me see.\nAnswer: {}",
+    "chat": "Let me see.\nAnswer: {}",
+    "fence": "```\n{}\n```",
+    "chinese": "算一下。\n答案\uff1a{}",
+    "german": "Also.\nAntwort: {}",
+}
+#: Of these a right response shows the fault, or nothing shows it in one call.
+AT_ONCE = {"evaluates", "by_lot", "by_hash", "by_the_hour", "a_little_over", "kept_by_prompt"}
+
+
+def score(module: Any, name: str, row: dict[str, Any], text: str) -> float | None:
+    call = adapt(getattr(module, name), name)
+    value = number_of(call(row, row["prompt"], text))
+    return None if value is None else float(value)
+
+
+def right_scores(module: Any, name: str, form: str, golds: str) -> list[float | None]:
+    rows = reward_problems.problems(form, golds)
+    return [score(module, name, row, WRITTEN[form].format(row["answer"])) for row in rows]
+
+
+@pytest.mark.parametrize("name", sorted(planted_rewards.PLANTED))
+def test_a_right_response_in_the_form_asked_for_is_paid_by_the_mended_twin(name: str) -> None:
+    form, golds, _ = planted_rewards.PLANTED[name]
+    paid = right_scores(planted_rewards, f"{name}_mended", form, golds)
+    assert set(paid) <= {1.0, None}
+    assert 1.0 in paid
+
+
+@pytest.mark.parametrize("name", sorted(planted_rewards.PLANTED))
+def test_a_planted_fault_still_pays_what_is_right(name: str) -> None:
+    form, golds, kind = planted_rewards.PLANTED[name]
+    paid = right_scores(planted_rewards, name, form, golds)
+    if kind == "right and refused":
+        assert 0.0 in paid or name in ("reads_the_end", "refuses_lines")
+    elif name not in AT_ONCE:
+        assert set(paid) == {1.0}
+
+
+@pytest.mark.parametrize("name", sorted(sound_rewards.SOUND))
+def test_a_sound_reward_pays_the_most_for_what_is_right(name: str) -> None:
+    form, golds = sound_rewards.SOUND[name]
+    rows = reward_problems.problems(form, golds)
+    written = WRITTEN[form].format
+    for row in rows:
+        right = score(sound_rewards, name, row, written(row["answer"]))
+        wrong = score(sound_rewards, name, row, written("12345"))
+        if right is not None and wrong is not None:
+            assert right >= wrong
+
+
+def test_the_sets_are_as_large_and_as_mixed_as_they_say() -> None:
+    kinds = {kind for _, _, kind in planted_rewards.PLANTED.values()}
+    forms = {form for form, _, _ in planted_rewards.PLANTED.values()}
+    assert len(planted_rewards.PLANTED) >= 30
+    assert len(kinds) >= 15
+    assert len(forms) >= 5
+    assert len(sound_rewards.SOUND) >= 15
+
+
+def test_known_faults_say_where_and_what() -> None:
+    rows = [json.loads(line) for line in KNOWN.read_text(encoding="utf-8").splitlines()]
+    assert len(rows) >= 25
+    assert len({row["library"] for row in rows}) >= 6
+    for row in rows:
+        assert row["link"].startswith("https://github.com/")
+        assert row["response"]
+        assert row["what"]
+        assert row["wanted"] in (0, 1, None)
+        assert row["wanted"] != row["gets"] or row.get("batch")
