@@ -15,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tiny import model_folder  # noqa: E402
+from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
 
 import mint_envs  # noqa: E402
 from mint_envs import Reward, Task  # noqa: E402
@@ -22,7 +23,11 @@ from mint_envs.jsonl import whole_rows  # noqa: E402
 from trainers.__main__ import main  # noqa: E402
 from trainers.backends import SampleRequest, SamplingParams  # noqa: E402
 from trainers.backends.local import LocalBackend  # noqa: E402
+from trainers.config import TrainConfig  # noqa: E402
 from trainers.errors import BackendError  # noqa: E402
+from trainers.evaluation import environments  # noqa: E402
+from trainers.grpo import problem_seeds, sampling  # noqa: E402
+from trainers.rollout import collect  # noqa: E402
 
 pytestmark = pytest.mark.local
 
@@ -171,3 +176,27 @@ def test_a_checkpoint_that_does_not_fit_is_one_line_and_the_run_resumes(tmp_path
     assert "cannot write to the run directory" in done.stderr
     assert list((folder / "checkpoints").iterdir()) == []
     assert main(["--resume", str(folder)]) == 0
+
+
+def test_an_environment_of_others_ends_at_all_that_ends_a_turn_of_the_model(tmp_path: Path) -> None:
+    """Of the tokenizer (eos), of its template (another), and of the generation config (a third)."""
+    folder = tmp_path / "model"
+    model_folder(folder)
+    tokens = AutoTokenizer.from_pretrained(folder)
+    tokens.add_special_tokens({"additional_special_tokens": ["<end_of_turn>"]})
+    tokens.chat_template = tokens.chat_template.replace("<|im_end|>", "<end_of_turn>")
+    tokens.save_pretrained(folder)
+    embedded = AutoModelForCausalLM.from_pretrained(folder)
+    embedded.resize_token_embeddings(len(tokens), mean_resizing=False)
+    embedded.generation_config.eos_token_id = [7, 8]
+    embedded.save_pretrained(folder)
+    gym.register(id="local/Ends-v0", entry_point=_Even, disable_env_checker=True)
+    backend = LocalBackend(str(folder), device="cpu", dtype="float32", threads=1)
+    settings = TrainConfig(env="local/Ends-v0", batch=8, group=8, max_tokens=64, temperature=2)
+    with environments(settings, backend) as (pool, _):
+        ends = {*tokens.convert_tokens_to_ids(["<|im_end|>", "<end_of_turn>"]), 7, 8}
+        assert ends < set(pool.stop_tokens)
+        params = sampling(settings, pool, 1)
+        groups = collect(pool, backend, problem_seeds(settings, 1), settings.group, params)
+    ended = {episode.tokens[-1] for group in groups for episode in group if not episode.cut}
+    assert ends <= ended

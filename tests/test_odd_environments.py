@@ -245,7 +245,7 @@ def test_the_rewards_of_all_turns_count() -> None:
 def test_responses_to_an_environment_that_names_no_stop_end_where_the_model_ends_them() -> None:
     backend = BanditBackend(alphabet="1")
     pool = EnvPool("odd/Odd-v0", 20, backend.tokenizer, {"turns": 1})
-    assert pool.stop_tokens == (backend.tokenizer.eos_token_id,)
+    assert pool.stop_tokens == (256, 258)  # <|endoftext|>, and <|im_end|>, which is eos
     params = SamplingParams(2, stop_tokens=pool.stop_tokens)
     [episodes] = collect(pool, backend, [0], 20, params)
     assert {e.cut for e in episodes} == {True, False}

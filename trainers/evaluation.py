@@ -40,7 +40,8 @@ def environments(config: TrainConfig, backend: Backend) -> Iterator[tuple[EnvPoo
     with ExitStack() as stack:
 
         def pool(split: str, size: int) -> EnvPool:
-            made = EnvPool(config.env, size, backend.tokenizer, split_settings(config, split))
+            settings, ends = split_settings(config, split), getattr(backend, "stop_tokens", ())
+            made = EnvPool(config.env, size, backend.tokenizer, settings, ends)
             return stack.enter_context(closing(made))
 
         training = pool("train", config.batch * config.group)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,6 +21,7 @@ from mint_envs.env import TokenEnv, step_many
 from mint_envs.errors import MintEnvsError
 from mint_envs.loading import locate
 from mint_envs.registration import find_spec, task_of
+from mint_envs.tokens import Codec
 
 from .backends import Backend, Datum, SampleRequest, SamplingParams
 from .errors import TrainerError
@@ -67,16 +68,24 @@ class EnvPool:
         tokenizer: the model's; given to the environments of this package, and to any other whose
             entry point takes a ``tokenizer``.
         settings: keyword arguments of the environment.
+        ends: ids that end the model's turn, beside those that its tokenizer and template tell.
 
     Raises:
         TrainerError: the id is unknown, or a setting is refused. Later: the environment raised.
     """
 
-    def __init__(self, env: str, size: int, tokenizer: Any, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        env: str,
+        size: int,
+        tokenizer: Any,
+        settings: Mapping[str, Any],
+        ends: Iterable[int] = (),
+    ) -> None:
         self._envs: list[gym.Env[Any, Any]]
         self._name = env
-        eos = getattr(tokenizer, "eos_token_id", None)
-        self._eos: tuple[int, ...] = () if eos is None else (int(eos),)
+        known = frozenset() if tokenizer is None else Codec(tokenizer).stop_tokens
+        self._ends = known.union(ends)
         try:
             env = locate(env)
             spec = find_spec(env)
@@ -99,9 +108,9 @@ class EnvPool:
 
     @property
     def stop_tokens(self) -> tuple[int, ...]:
-        """Token ids that end a response: the environment's, or the end of the model's own turn."""
+        """Token ids that end a response: the environment's, or all that end the model's turn."""
         codec = getattr(self._envs[0].unwrapped, "codec", None)
-        return tuple(sorted(getattr(codec, "stop_tokens", self._eos)))
+        return tuple(sorted(getattr(codec, "stop_tokens", self._ends)))
 
     def reset(self, index: int, seed: int) -> tuple[Any, Mapping[str, Any]]:
         """Reset environment ``index``; return (observation, info)."""

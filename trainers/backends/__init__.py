@@ -110,7 +110,8 @@ class UpdateResult:
 class Backend(Protocol):
     """A model that samples, learns and saves. Four verbs, and a tokenizer.
 
-    One that knows its longest context, in tokens, tells it as ``max_context``.
+    One that knows its longest context, in tokens, tells it as ``max_context``; one that knows ids
+    that end a turn, beside those of the tokenizer, as ``stop_tokens``.
     """
 
     name: str  # "local", "mint" or "bandit"

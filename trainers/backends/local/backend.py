@@ -89,6 +89,11 @@ class LocalBackend:
         """The longest context with its response, in tokens."""
         return self._model.max_context
 
+    @property
+    def stop_tokens(self) -> tuple[int, ...]:
+        """The ids that end a turn by the model's generation config."""
+        return self._model.stop_tokens
+
     # -- the four verbs ----------------------------------------------------------------------
 
     def sample(

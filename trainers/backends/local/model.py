@@ -6,7 +6,7 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -106,6 +106,7 @@ class Model:
         self.tokenizer = _load_tokenizer(folder, base_model)
         model = _load(folder, base_model, dtype).to(device)
         self.config = model.config
+        self.stop_tokens = _stop_tokens(model)
         self.peft = _with_lora(model, lora)
         self.trained = [p for p in self.peft.parameters() if p.requires_grad]
         self.masters = [p.detach().float().clone() for p in self.trained]
@@ -173,6 +174,12 @@ def _max_context(config: Any) -> int:
     if window and slides and getattr(config, "use_sliding_window", True):
         return min(limit, int(window))
     return limit
+
+
+def _stop_tokens(model: Any) -> tuple[int, ...]:
+    """Return the ids that end a turn by the generation config: one, several, or none."""
+    ends = getattr(model.generation_config, "eos_token_id", None)
+    return () if ends is None else tuple(ends) if isinstance(ends, Sequence) else (int(ends),)
 
 
 def _load_tokenizer(folder: str, name: str) -> Any:
