@@ -38,7 +38,8 @@ class Job:
     """A program and what to do with it.
 
     ``kind`` is ``"values"``: run it, then send the values of the expressions ``calls``;
-    ``"main"``: run it as a script with ``stdin``; ``"split"``: run ``setup`` and then ``steps``
+    ``"main"``: run it as a script with ``stdin``, ``arguments`` and ``files`` (name and text) in
+    its folder; ``"split"``: run ``setup`` and then ``steps``
     (pairs of ``"eval"`` or ``"exec"`` and text) in a process of their own, where the names in
     ``stubs`` call the program in another. The first ``first`` of them are no tests. ``names``, if
     not empty, says for each call or step which built-in names may be the program's.
@@ -48,6 +49,8 @@ class Job:
     kind: Literal["values", "main", "split"] = "values"
     calls: tuple[str, ...] = ()
     stdin: str = ""
+    arguments: tuple[str, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
     setup: str = ""
     stubs: tuple[str, ...] = ()
     steps: tuple[tuple[str, str], ...] = ()
@@ -60,6 +63,8 @@ class Job:
     def payload(self) -> dict[str, Any]:
         """Return what the program's process is told."""
         told = {"program": self.program, "calls": self.calls, "stop_early": self.stop_early}
+        if self.files or self.arguments:
+            told |= {"files": dict(self.files), "arguments": self.arguments}
         return {**told, "names": self.names} if self.names and self.kind == "values" else told
 
 
@@ -97,12 +102,16 @@ class Tool:
     Args:
         files: what it finds in its folder.
         reserve: bytes of address space that it maps beyond the limit of memory, and does not use.
+        stack: bytes that its first thread's stack may grow to.
+        streams: whether it opens its streams by name (``/dev/stdin``).
     """
 
     files: dict[str, str]
     command: tuple[str, ...]
     environment: dict[str, str]
     reserve: int = 0
+    stack: int = 64 << 20
+    streams: bool = False
 
 
 class Backend(Protocol):

@@ -8,12 +8,14 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import re
 import shutil
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from .java import java_names
 from .port import Job, Limits, Outcome, Tool
 
 if TYPE_CHECKING:
@@ -37,11 +39,16 @@ class Toolchain:
         tool: the command that must be installed.
         source: name of the file that holds the program.
         compile: arguments after the tool, or empty for a language that is run from its source.
-        run: the command that runs it; ``{tool}`` stands for the tool's path.
+        run: the command that runs it. In both, ``{tool}`` stands for the tool's path, ``{source}``
+            for the file, ``{main}`` for the class to run, ``{heap}`` for MiB of a machine's heap.
         sound: a program that prints 42, to tell a broken sandbox from a broken program.
         extra: paths of the tool that lie outside the system's folders.
         reserve: bytes of address space that its programs map beyond what they use.
         remote: what a SandboxFusion server calls the language, if another name than ours.
+        heap: the share of the memory that a virtual machine may give to a program's data.
+        spare: bytes of data that the machine itself needs, and stacks of threads (as contests give
+            them: 256 MB), beside the limit of memory.
+        stack: bytes of the first thread's stack; 0: as much as there is memory.
     """
 
     tool: str
@@ -52,6 +59,9 @@ class Toolchain:
     extra: tuple[str, ...] = ()
     reserve: int = 0
     remote: str = ""
+    heap: float = 0.75
+    spare: int = 0
+    stack: int = 0
 
     def path(self) -> str | None:
         """Return the tool's path, or None if it is not installed."""
@@ -110,8 +120,9 @@ class Toolchain:
 
 TOOLCHAINS = {
     "javascript": Toolchain("node", "main.js", (),
-                            ("{tool}", "--max-old-space-size=768", "main.js"),
-                            "console.log(42)\n", reserve=_VM, remote="nodejs"),
+                            ("{tool}", "--max-old-space-size={heap}", "--v8-pool-size=0",
+                             "--stack-size=250000", "main.js"),
+                            "console.log(42)\n", reserve=_VM, remote="nodejs", stack=264 << 20),
     "cpp": Toolchain("g++", "main.cpp", ("-O1", "-std=c++17", "-pipe", "-o", "program", "main.cpp"),
                      ("./program",), '#include <cstdio>\nint main() { std::puts("42"); }\n'),
     "rust": Toolchain("rustc", "main.rs", ("-O", "--edition", "2021", "-Clink-arg=-fuse-ld=bfd",
@@ -121,11 +132,12 @@ TOOLCHAINS = {
     "go": Toolchain("go", "main.go", ("build", "-o", "program", "main.go"), ("./program",),
                     'package main\nimport "fmt"\nfunc main() { fmt.Println(42) }\n',
                     ("/usr/local/go/bin/go",), _VM),
-    "java": Toolchain("javac", "Main.java", ("-d", ".", "Main.java"),
-                      ("{java}", "-Xmx512m", "-Xss64m", "-XX:+UseSerialGC",
-                       "-XX:TieredStopAtLevel=1", "-cp", ".", "Main"),
+    "java": Toolchain("javac", "Main.java", ("-d", ".", "{source}"),
+                      ("{java}", "-Xmx{heap}m", "-Xss64m", "-XX:+UseSerialGC",
+                       "-XX:TieredStopAtLevel=1", "-cp", ".", "{main}"),
                       "public class Main { public static void main(String[] a) "
-                      "{ System.out.println(42); } }\n", reserve=_VM),
+                      "{ System.out.println(42); } }\n", reserve=_VM, heap=1.0, spare=1 << 30,
+                      stack=8 << 20),
 }  # fmt: skip
 
 
@@ -178,6 +190,11 @@ class Artifacts:
                 self._size -= len(self._made.popitem(last=False)[1].stdout)
 
 
+#: Named by a program of C++ that may start threads: each takes a stack as large as the first's.
+_THREADS = re.compile(r"thread|async|parallel|omp")
+_THREAD_STACK = 8 << 20
+
+
 def run_compiled(worker: SandboxWorker, job: Job, artifacts: Artifacts) -> Outcome:
     """Compile a program unless that was done before, then run it with ``job.stdin``."""
     chain = TOOLCHAINS[job.language]
@@ -187,19 +204,42 @@ def run_compiled(worker: SandboxWorker, job: Job, artifacts: Artifacts) -> Outco
         if not built.stdout:
             return built
         archive = built.stdout
-    named = {"{tool}": chain.command(), "{java}": chain.command("java")}
-    command = [named.get(word, word) for word in chain.run]
-    tool = Tool({chain.source: job.program}, tuple(command), chain.environment(), chain.reserve)
-    return worker.execute(job, tool, archive)
+    source = {} if archive else {chain.source: job.program}
+    limits = replace(job.limits, memory=job.limits.memory + chain.spare)
+    stack = chain.stack or (_THREAD_STACK if _THREADS.search(job.program) else job.limits.memory)
+    tool = Tool(
+        {**source, **dict(job.files)},
+        (*_command(chain, chain.run, job), *job.arguments),
+        chain.environment(),
+        chain.reserve,
+        stack,
+        streams="/dev/std" in job.program,
+    )
+    return worker.execute(replace(job, limits=limits), tool, archive)
+
+
+def _command(chain: Toolchain, words: tuple[str, ...], job: Job) -> tuple[str, ...]:
+    """Return a command with what its words stand for."""
+    file, main = java_names(job.program) if job.language == "java" else (chain.source, "")
+    named = {"tool": chain.command(), "source": file, "main": main, "java": chain.command("java"),
+             "heap": str(int(job.limits.memory * chain.heap) >> 20)}  # fmt: skip
+    return tuple(word.format(**named) for word in words)
+
+
+def _headers(job: Job) -> dict[str, str]:
+    """Return the files that a compiler must find beside the program."""
+    return {name: text for name, text in job.files if name.endswith((".h", ".hpp"))}
 
 
 def _compiled(worker: SandboxWorker, job: Job, chain: Toolchain, artifacts: Artifacts) -> Outcome:
-    source = job.program.encode("utf-8", "surrogatepass")
+    headers = _headers(job)
+    source = "\0".join((job.program, *headers.values())).encode("utf-8", "surrogatepass")
     key = hashlib.blake2b(source, key=job.language.encode()).digest()
     built = artifacts.get(key)
     if built is None:
-        command = (chain.command(), *chain.compile)
-        tool = Tool({chain.source: job.program}, command, chain.environment(), _VM)
+        words = _command(chain, ("{tool}", *chain.compile), job)
+        file = _command(chain, ("{source}",), job)[0]
+        tool = Tool({file: job.program, **headers}, words, chain.environment(), _VM)
         built = worker.compile(replace(job, limits=_COMPILE), tool)
         if built.error(-1)[0]:
             built = replace(built, stdout=b"")

@@ -120,32 +120,38 @@ class SandboxWorker:
 
     def compile(self, job: Job, tool: Tool) -> Outcome:
         """Run a compiler; the outcome's ``stdout`` is an archive of what was made."""
-        return self._run(
-            zygote.COMPILE, job, [_json_bytes(asdict(tool))], b"", reserve=tool.reserve
-        )
+        return self._run(zygote.COMPILE, job, [_json_bytes(asdict(tool))], b"", tool=tool)
 
     def execute(self, job: Job, tool: Tool, archive: bytes) -> Outcome:
         """Run what was compiled (``archive``), or an interpreter on ``files``, with job.stdin."""
         payload = {**asdict(tool), "compiled": bool(archive)}
         stdin = job.stdin.encode("utf-8", "surrogatepass")
-        return self._run(zygote.EXEC, job, [_json_bytes(payload)], stdin, archive, tool.reserve)
+        return self._run(zygote.EXEC, job, [_json_bytes(payload)], stdin, archive, tool)
 
     def _run(
         self, mode: bytes, job: Job, payloads: list[bytes], stdin: bytes | None = None,
-        archive: bytes = b"", reserve: int = 0,
+        archive: bytes = b"", tool: Tool | None = None,
     ) -> Outcome:  # fmt: skip
-        with contextlib.ExitStack() as stack:
-            files = [stack.enter_context(_memory_file(payload)) for payload in payloads]
+        reserve, stack = (tool.reserve, tool.stack) if tool else (0, job.limits.memory)
+        with contextlib.ExitStack() as held:
+            files = [held.enter_context(_memory_file(payload)) for payload in payloads]
             out = -1
             if stdin is not None and mode != zygote.VALUES:
-                out = stack.enter_context(_memory_file(b""))
-                files += [stack.enter_context(_memory_file(stdin, rewind=True)), out]
+                out = held.enter_context(_memory_file(b""))
+                files += [held.enter_context(_memory_file(stdin, rewind=True)), out]
             if archive:
-                files.append(stack.enter_context(_memory_file(archive, rewind=True)))
+                files.append(held.enter_context(_memory_file(archive, rewind=True)))
             lengths = [len(payload) for payload in payloads]
             size = max(max(lengths) + job.limits.output + 1, len(archive))
             request = zygote.REQUEST.pack(
-                mode, job.limits.cpu_s, job.limits.memory, reserve, size, lengths[0], lengths[-1]
+                mode,
+                job.limits.cpu_s,
+                job.limits.memory,
+                reserve,
+                stack,
+                size,
+                lengths[0],
+                lengths[-1],
             )
             answer = self._exchange(request, job, files)
             text = os.pread(files[0], job.limits.output + 1, len(payloads[0]))

@@ -47,6 +47,9 @@ _LIBRARIES = ("/lib", "/lib64", "/lib32")
 _SHARED = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/etc/ld.so.cache")
 _SHARED_ELSE = "/usr/lib"  # where neither of the two above exists
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+#: There is no /proc, so a stream's name leads to a file that stands for it (``runner.STDIN``).
+_STREAMS = ("stdin", "stdout", "stderr")
+_TIME_ZONES = "/usr/share/zoneinfo"
 
 
 class Missing(OSError):
@@ -158,6 +161,8 @@ def _enter_root(config: dict[str, Any]) -> None:
             _mount("tmpfs", _ROOT + path, "tmpfs", _NOSUID | _NODEV | _RDONLY, "size=4k,mode=755")
     for source, target in config["packages"].items():
         _bind(source, _ROOT + target)
+    for name in _STREAMS:
+        os.symlink(f"/tmp/.{name}", f"{_ROOT}/dev/{name}")
     os.makedirs(_ROOT + "/tmp", exist_ok=True)
     _mount(None, _ROOT, flags=_REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
     os.chdir(_ROOT)
@@ -168,7 +173,7 @@ def _enter_root(config: dict[str, Any]) -> None:
 
 def _read_only(config: dict[str, Any], links: list[str]) -> list[str]:
     paths = [path for path in _LIBRARIES if path not in links]
-    for pattern in (*_SHARED, *_DEVICES, *config["read_only"]):
+    for pattern in (*_SHARED, *_DEVICES, _TIME_ZONES, *config["read_only"]):
         paths += glob.glob(pattern)
     if not any(glob.glob(pattern) for pattern in _SHARED[:2]):
         paths.append(_SHARED_ELSE)
@@ -346,17 +351,22 @@ def cpu_limit(seconds: float) -> None:
 _LEAST_MEMORY = 512 << 20
 
 
-def job_limits(memory: int, reserve: int, file_size: int) -> None:
+def job_limits(memory: int, reserve: int, stack: int, file_size: int) -> None:
     """Set limits of one job in the zygote, whose child inherits them.
 
     Only the soft limits, since the zygote must change them for the next job; no program can, for
     want of the system call. Virtual machines reserve more address space than they use, by
     ``reserve``: theirs is a limit on data, and on the space so that page tables are bounded.
+    The stack grows to ``stack``, as far as the caller's own hard limit lets it.
     """
     memory = max(memory, _LEAST_MEMORY)
     for which, value in ((resource.RLIMIT_DATA, memory), (resource.RLIMIT_AS, memory + reserve)):
         resource.setrlimit(which, (value, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, resource.RLIM_INFINITY))
+    _, most = resource.getrlimit(resource.RLIMIT_STACK)
+    resource.setrlimit(
+        resource.RLIMIT_STACK, (stack if most == resource.RLIM_INFINITY else min(stack, most), most)
+    )
 
 
 def can_filter() -> bool:

@@ -6,7 +6,6 @@ no expected value here to find, and no verdict to forge.
 
 from __future__ import annotations
 
-import atexit
 import builtins
 import json
 import os
@@ -16,10 +15,11 @@ from typing import Any
 
 from .names import agreed, defined, readings
 from .records import FILE, Records, execute, module
+from .scripts import add_site, main, write_files
 from .split import answer_calls, tests
 from .wire import encode
 
-__all__ = ["FILE", "Records", "finish", "run", "warm_up"]
+__all__ = ["FILE", "Records", "add_site", "run", "warm_up"]
 
 
 def run(job: bytes, mode: str, out: int, peer: int) -> None:
@@ -50,34 +50,11 @@ def _call_value(text: str, names: dict[str, Any], whose: Any, python: dict[str, 
     return agreed(values)
 
 
-def _main(job: dict[str, Any], records: Records, peer: int) -> None:
-    """The program as a script: stdin and stdout are files of the caller's."""
-
-    def script() -> None:
-        try:
-            execute(job["program"], module("__main__"))
-        except SystemExit as end:
-            if end.code not in (None, 0):
-                raise
-        finally:
-            finish()
-
-    records.attempt(-1, script)
-
-
-def finish() -> None:
-    """Do what an interpreter does at its end, which ``os._exit`` would leave out."""
-    if threads := sys.modules.get("threading"):  # not imported here: it makes every fork dearer
-        threads._shutdown()
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.__stdout__):
-        if stream is not None and not stream.closed:
-            stream.flush()
-
-
 # -- other languages -------------------------------------------------------------------------------
 
 _STDOUT = 1
+#: What /dev/stdin and /dev/stdout lead to, in the folder of a program.
+STDIN, STDOUT = ".stdin", ".stdout"
 
 
 def _compile(job: dict[str, Any], records: Records, peer: int) -> None:
@@ -85,7 +62,7 @@ def _compile(job: dict[str, Any], records: Records, peer: int) -> None:
     import tarfile
 
     os.chdir("/tmp")
-    _write_files(job["files"])
+    write_files(job["files"])
     messages = os.open("/tmp/.messages", os.O_RDWR | os.O_CREAT)
     actions = [(os.POSIX_SPAWN_DUP2, messages, 1), (os.POSIX_SPAWN_DUP2, messages, 2)]
     command = job["command"]
@@ -122,21 +99,19 @@ def _exec(job: dict[str, Any], records: Records, peer: int) -> None:
             if hasattr(tarfile, "data_filter"):  # the first releases of 3.11 have none
                 archive.extraction_filter = tarfile.data_filter
             archive.extractall(".")
-    else:
-        _write_files(job["files"])
+    write_files(job["files"])
+    if job["streams"]:
+        with open(STDIN, "wb") as file:
+            while data := os.read(0, 1 << 20):
+                file.write(data)
+        os.lseek(0, 0, os.SEEK_SET)
     os.lseek(3, 0, os.SEEK_END)
     os.execve(job["command"][0], job["command"], job["environment"])
 
 
-def _write_files(files: dict[str, str]) -> None:
-    for name, text in files.items():
-        with open(name, "w", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(text)
-
-
 _MODES: dict[str, Callable[[dict[str, Any], Records, int], None]] = {
     "values": _values,
-    "main": _main,
+    "main": main,
     "serve": answer_calls,
     "tests": tests,
     "compile": _compile,

@@ -27,9 +27,9 @@ from typing import Any
 
 from . import confine, runner, scratch
 
-#: mode, CPU seconds, memory, address space beyond that, file size, length of the job (of the
+#: mode, CPU seconds, memory, address space beyond that, stack, file size, length of the job (of the
 #: tests' job, in a split check), length of the program's job.
-REQUEST = struct.Struct("=cdQQQQQ")
+REQUEST = struct.Struct("=cdQQQQQQ")
 #: how it ended, whether this zygote is fit for another job, wait status, CPU seconds, peak memory
 #: in KiB.
 ANSWER = struct.Struct("=c?idQ")
@@ -89,16 +89,18 @@ class Zygote:
             self._control.send(answer)
 
     def _job(self, request: tuple[Any, ...], fds: list[int]) -> bytes:
-        self._limit(*request[2:5])
+        self._limit(*request[2:6])
         self._children: list[int] = []
         try:
             self._begin(request, fds)
             how = self._watch(request[1])
         except OSError:  # the machine has no process or no descriptor left
             how = SETUP
-        for fd in fds:
-            os.close(fd)
-        return self._clear(how, request[1])
+        try:
+            return self._clear(how, request[1], fds[2] if request[0] == EXEC else -1)
+        finally:
+            for fd in fds:
+                os.close(fd)
 
     def _begin(self, request: tuple[Any, ...], fds: list[int]) -> None:
         """Start the processes of a job."""
@@ -107,7 +109,7 @@ class Zygote:
             name = {VALUES: "values", MAIN: "main", COMPILE: "compile"}.get(mode, "exec")
             self._children.append(self._fork(name, request, fds))
             return
-        half = (*request[:5], request[6], 0)
+        half = (*request[:6], request[7], 0)
         here, there = socket.socketpair()
         with here, there:
             self._children.append(self._fork("tests", request, [fds[0], here.fileno()]))
@@ -129,8 +131,8 @@ class Zygote:
                 _complain(error)
                 os._exit(1)
             try:
-                job = os.pread(3, request[5], 0)  # its size is the program's own doing
-                os.lseek(3, request[5], os.SEEK_SET)
+                job = os.pread(3, request[6], 0)  # its size is the program's own doing
+                os.lseek(3, request[6], os.SEEK_SET)
                 runner.run(job, name, 3, 4)
             except BaseException as error:
                 _complain(error)
@@ -218,8 +220,11 @@ class Zygote:
                 os.wait()
         os._exit(0)
 
-    def _clear(self, how: bytes, cpu_s: float) -> bytes:
-        """End every process of the job, then report on it."""
+    def _clear(self, how: bytes, cpu_s: float, out: int) -> bytes:
+        """End every process of the job, then report on it.
+
+        ``out`` takes what the program wrote to its standard output by name, where it may have.
+        """
         children = self._children
         self._kill(children)
         status, used, peak = 0, 0.0, 0
@@ -236,6 +241,8 @@ class Zygote:
             how = CPU  # it slipped through between two looks at its clock
         if not self._all_begun(len(children)):
             how = SETUP
+        if out >= 0:
+            scratch.append(f"{self._folder}/{runner.STDOUT}", out)
         return ANSWER.pack(how, self._clean(), status, used, peak)
 
     def _all_begun(self, count: int) -> bool:
@@ -337,6 +344,7 @@ def main() -> None:
     except Exception as error:
         control.send(b"E" + f"{error}"[:2000].encode())
         os._exit(1)
+    runner.add_site()
     runner.warm_up()
     gc.collect()
     gc.freeze()
