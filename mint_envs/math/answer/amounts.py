@@ -49,6 +49,20 @@ def says_no_more(group: Group) -> bool:
     return not is_constant(value) and not re.search(r"\b(?:even|odd)\b", said)
 
 
+_EVERYWHERE = re.compile(
+    r"for (?:all|any|every|each) (?:(?:real|positive|integers?|natural|numbers?) ){0,3}"
+    r"[a-z](?: in [zrnq+]{1,2})?"
+)
+
+
+def is_for_all(node: Node) -> bool:
+    """``f(x) = 1 for all x in Z``: a condition that leaves nothing out."""
+    if not isinstance(node, Group) or node.kind != "given":
+        return False
+    condition = node.items[1]
+    return isinstance(condition, Text) and bool(_EVERYWHERE.fullmatch(condition.words))
+
+
 def _measured(node: Node) -> Node:
     """``30^\\circ``, ``50\\%``, ``-\\$5``: a mark that is a unit where it stands outermost."""
     if not isinstance(node, Apply):

@@ -220,8 +220,8 @@ def alone(form: Form) -> set[str]:
 
 
 def bare(form: Form) -> Form:
-    """``form`` without its unit."""
-    return form[1] if form[0] in ("unit", "deg") else form
+    """``form`` without its unit or modulus."""
+    return form[1] if form[0] in ("unit", "deg", "mod") else form
 
 
 def without_names(goal: Form, form: Form) -> tuple[Form, Form]:

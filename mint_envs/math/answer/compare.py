@@ -6,8 +6,9 @@ then leaves the reason in ``doubt``: the verdict is *unknown* rather than *diffe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 
 from . import alike, relations
 from .limits import MAX_ITEMS, MAX_PAIRS, Overworked
@@ -33,6 +34,7 @@ from .words import counted_things, is_plain_noun, same_text
 
 _SCALARS = (Num, Sym, Apply)
 _SETS = ("set", "list")
+_MOST_SIGNS = 4  # of one tuple
 
 
 class Comparer(Scalars):
@@ -179,6 +181,8 @@ class Comparer(Scalars):
         if ordered is not None:
             return self.same_all(ordered, b.items)
         members = self.members(a)
+        if len(members) > 1 and any(map(_has_sign, b.items)):
+            return self.same_any_order(members, self.members(Group("set", (b,))))
         return len(members) == 1 and self.same(members[0], b)
 
     def _set_and_region(self, a: Group, b: Node) -> bool | None:
@@ -201,6 +205,10 @@ class Comparer(Scalars):
                 flat.extend(self.members(item))
             elif _has_sign(item):
                 flat.extend(_with_sign(item, positive) for positive in (True, False))
+            elif (
+                isinstance(item, Group) and item.kind == "tuple" and any(map(_has_sign, item.items))
+            ):
+                flat.extend(_signed_tuples(item))
             else:
                 flat.append(item)
         return self._distinct(flat)
@@ -334,6 +342,24 @@ def _with_sign(node: Node, positive: bool) -> Node:
         plus = positive == (node.name == "pm")
         return Apply("+", (args[0], args[1] if plus else negative(args[1])))
     return Apply(node.name, args)
+
+
+def _signed_tuples(node: Group) -> Iterator[Group]:
+    """``(1,2), (1,-2), (-1,2), (-1,-2)`` for ``(\\pm 1, \\pm 2)``; ``\\mp`` ties all signs."""
+    if len([item for item in node.items if _has_sign(item)]) > _MOST_SIGNS:
+        yield node
+        return
+    if any(map(_is_turned, node.items)):
+        for positive in (True, False):
+            yield Group("tuple", tuple(_with_sign(item, positive) for item in node.items))
+        return
+    choices = [(True, False) if _has_sign(item) else (True,) for item in node.items]
+    for signs in product(*choices):
+        yield Group("tuple", tuple(map(_with_sign, node.items, signs)))
+
+
+def _is_turned(node: Node) -> bool:
+    return isinstance(node, Apply) and (node.name == "mp" or any(map(_is_turned, node.args)))
 
 
 def _letters(node: Node) -> str:

@@ -136,8 +136,14 @@ def _take(kind: str, piece: str, match: re.Match[str], found: list[Token], prose
             layout = _LAYOUT.match(match.string, end)
             end = layout.end() if layout else end
     else:
-        found.append(_mark(piece))
+        found.extend((kind == "command" and _glued(piece)) or [_mark(piece)])
     return end
+
+
+def _glued(piece: str) -> list[Token]:
+    """``\\cotx``, written by who took the spaces out."""
+    name = piece.lstrip("\\")
+    return [] if name in FUNCTIONS or name in GREEK else _product(name)
 
 
 def _mark(piece: str) -> Token:
@@ -202,7 +208,8 @@ def _letters(run: str, found: list[Token], spaced: bool) -> list[Token]:
         return [("w", run)]
     if run.lower() in SHORT_WORDS:
         return [("w", run)]
-    if len(run) > 3 or (len(run) > 1 and run[0].isupper() and run[1:].islower()):
+    counted = len(run) == 2 and bool(found) and found[-1][0] == "n"  # 2Cx
+    if len(run) > 3 or (len(run) > 1 and run[0].isupper() and run[1:].islower() and not counted):
         return _product(run) or [("w", run)]
     if len(run) > 1 and found and found[-1][0] == "w":
         return [("w", run)]
@@ -215,7 +222,7 @@ def _after_degree(found: list[Token]) -> bool:
 
 def _product(run: str) -> list[Token]:
     """``sinx``, ``xsin``, ``pir``: a known name glued to one variable."""
-    for name in ("sin", "cos", "tan", "sqrt", "pi", "ln", "log"):
+    for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sqrt", "pi", "ln", "log"):
         if run.startswith(name) and len(run) == len(name) + 1:
             return [("m", name), ("v", run[-1])]
         if run.endswith(name) and len(run) == len(name) + 1:

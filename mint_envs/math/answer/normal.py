@@ -11,7 +11,7 @@ import unicodedata
 from fractions import Fraction
 
 from .limits import MAX_DIGITS, Unreadable
-from .spelling import respelled
+from .spelling import respelled, unescaped
 
 _SIGNS = {
     **dict.fromkeys("−–—﹣‐‑", "-"),
@@ -42,6 +42,8 @@ _SIGNS = {
     "±": r"\pm ",
     "∓": r"\mp ",
     "∈": r"\in ",
+    "∀": r"\forall ",
+    "∃": r"\exists ",
     "ℝ": r"\R ",
     "；": ";",
     "：": ":",
@@ -96,15 +98,19 @@ _CHOOSE = re.compile(
 )
 _PRICED = re.compile(r"\\text\{\s*\\?\$\s*\}|(?<![A-Za-z])US\s?\\?\$")
 _LEAD = re.compile(
-    r"^\s*\\text\w*\{\s*+(?:the )?(?:final )?answer(?: is)?\s*+:?\s*+\}", re.IGNORECASE
+    r"^\s*\\text\w*\{\s*+(?:(?:the )?(?:final )?answer(?: is)?|only)\s*+:?\s*+\}", re.IGNORECASE
 )
 _ENDLESS = re.compile(r"(-?\d*\.\d*?)(\d{1,3}?)\2{2,}(?:\d{0,2})\s*(?:\.{2,}|\\[lc]?dots)")
+_STRAY_STOP = re.compile(r"(?<=\})\s*\.\s*(?=[\])]$)")
 _APPROXIMATELY = re.compile(r"^\s*(?:\\approx|\\sim(?![A-Za-z])|≈|∴|=)\s*")
 _SPOKEN_SIGN = re.compile(r"^(?:minus|negative)\s+(?=[\d.])", re.IGNORECASE)
 _OUT_OF = re.compile(r"^(\d{1,9})\s+(?:out of|in)\s+(\d{1,9})$")
 _PERIOD = re.compile(r"(?<!\d)(\d*\.\d*)\((\d{1,20})\)(?=\D|$)")  # 0.1(6)
 _TO = re.compile(r"^(\d{1,9})\s+to\s+(\d{1,9})$")
-_MODULO = re.compile(r"\(\s*(?:\\?mod|\\text\{\s*mod\s*\}|\\bmod)\s*(\w+)\s*\)")
+_MODULO = re.compile(
+    r"\(\s*(?:\\?mod|\\text\{\s*mod\s*\}|\\bmod)\s*(\w+)\s*\)"
+    r"|\\text\{\s*mod(?:ulo)?\s+(\w{1,6})\s*\}|(?<=\d)\s+modulo\s+\$?(\w{1,6})\$?$"
+)
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?", re.ASCII)
 _FRACTION = re.compile(
     r"([-+]?)(?:\\frac\s*\{\s*([-+]?\d{1,99})\s*\}\s*\{\s*([-+]?\d{1,99})\s*\}"
@@ -115,7 +121,7 @@ _FRACTION = re.compile(
 
 def clean(text: str) -> str:
     """Return ``text`` without wrappers, spacing commands, and other spellings of one sign."""
-    text = text.strip()
+    text = (text if text.isprintable() else unescaped(text)).strip()
     if not text.isascii():
         text = _ascii(text)
     text = _SPOKEN_SIGN.sub("-", _APPROXIMATELY.sub("", text))
@@ -131,7 +137,7 @@ def clean(text: str) -> str:
     if "." in text and len(text) < 60 and (endless := _ENDLESS.fullmatch(text.strip())):
         text = rf"{endless.group(1)}\overline{{{endless.group(2)}}}"
     if "mod" in text:
-        text = _MODULO.sub(r" \\pmod{\1}", text)
+        text = _MODULO.sub(lambda m: rf" \pmod{{{m[1] or m[2] or m[3]}}}", text)
     return text.strip().rstrip(".,;:。").strip()
 
 
@@ -162,7 +168,7 @@ def _latex(text: str) -> str:
     text = _LEAD.sub("", text)
     text = _CHOOSE.sub(lambda m: rf"\binom{{{m[1] or m[3]}}}{{{m[2] or m[4]}}}", text)
     text = _PRICED.sub(r"\\$", text)
-    text = _SIZING.sub("", text)
+    text = _STRAY_STOP.sub("", _SIZING.sub("", text))
     text = _THOUSANDS.sub("", text)
     text = _SPACES.sub(lambda match: "" if match.group() == "\\!" else " ", text)
     text = _DELIMITERS.sub(" ", text)

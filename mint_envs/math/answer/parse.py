@@ -23,9 +23,10 @@ is ever evaluated as code.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from fractions import Fraction
 
-from .amounts import CONDITIONS, REMAINDERS, Amounts, compounded, says_no_more
+from .amounts import CONDITIONS, REMAINDERS, Amounts, compounded, is_for_all, says_no_more
 from .lexer import tokens
 from .limits import MAX_ANSWER, MAX_ITEMS, Unreadable
 from .normal import plain_number
@@ -38,6 +39,7 @@ _REGIONS = {"\\cup": "union", "\\cap": "meet", "\\setminus": "minus"}
 _NUMBER_SETS = tuple(map(Sym, ("reals", "integers", "naturals", "rationals", "complexes")))
 _QUANTIFIERS = frozenset(("all", "any", "every"))
 _MATRICES = frozenset(f"\\begin:{name}" for name in ("matrix", "pmatrix", "bmatrix"))
+_NO_NAMES = frozenset("not no yes true false minus plus negative else otherwise".split())
 _ONE = Num(Fraction(1))
 _STARTS = frozenset(
     r"( { | [ \sum \frac \binom \overline \overrightarrow \vec \hat pi infty \lfloor \lceil".split()
@@ -72,6 +74,10 @@ def _places(text: str) -> int:
 
 def _is_quotient(node: Node) -> bool:
     return isinstance(node, Apply) and node.name == "/"
+
+
+def _is_region(node: Node) -> bool:
+    return isinstance(node, Group) and node.kind in ("set", "builder", "minus")
 
 
 def _is_numeric_power(node: Node) -> bool:
@@ -123,6 +129,8 @@ class Parser(Amounts):
             raise Unreadable("empty")
         if len(items) == 1 and isinstance(items[0], Group) and says_no_more(items[0]):
             return items[0].items[0]  # "3k, where k is an integer"; two cases keep what they are
+        if len(items) > 1:
+            items = [one.items[0] if is_for_all(one) else one for one in items]  # type: ignore[union-attr]
         if len(items) == 2:
             items = compounded(items[0], items[1]) or items
         return items[0] if len(items) == 1 else Group("list", tuple(items))
@@ -149,10 +157,12 @@ class Parser(Amounts):
 
     def item(self) -> Node:
         start = self.here
+        if self.text in ("\\forall", "\\exists"):
+            return Group(self.next().lstrip("\\"), (self.relation(),))
         if self.text.lower() in _QUANTIFIERS and len(self.ahead(1)) == 1:
             self.here += 1  # "all x >= 3"
         elif self.kind == "w":
-            return self.words()
+            return self.named() or self.words()
         node = self.relation()
         if self.kind != "w":
             return node
@@ -160,6 +170,20 @@ class Parser(Amounts):
             return Group("given", (node, words(self.collect(_ends_item))))
         self.here = start
         return self.words()
+
+    def named(self) -> Node | None:
+        """``Paolo: 18``, ``\\text{Area} = 12``: a word that says what the value is of."""
+        start, name = self.here, self.text
+        if self.ahead(1) not in (":", "=") or not name.isalpha() or name.lower() in _NO_NAMES:
+            return None
+        self.here += 2
+        if self.kind in ("n", "m") or (self.kind == "v" and self.text not in "ABCDE"):
+            with suppress(Unreadable):
+                value = self.region()
+                if not self.kind or _ends_item(self.kind, self.text):
+                    return Relation((Sym(name.lower()), value), ("=",))
+        self.here = start
+        return None
 
     def words(self) -> Node:
         """A name or phrase: everything up to a separator."""
@@ -217,7 +241,9 @@ class Parser(Amounts):
         while self.kind == "m" and self.text in ("+", "-", "\\pm", "\\mp"):
             sign = self.next()
             other = self.product()
-            if sign in ("\\pm", "\\mp"):
+            if sign == "-" and _is_region(terms[-1]) and isinstance(other, Group):
+                terms[-1] = Group("minus", (terms[-1], other))  # {x | x < 3} - {1}
+            elif sign in ("\\pm", "\\mp"):
                 self.deeper()  # each holds all that is before it
                 terms = [Apply(sign.lstrip("\\"), (_joined("+", terms), other))]
             else:
@@ -309,7 +335,7 @@ class Parser(Amounts):
             node = self.sign()
             self.depth -= 1
             if sign in ("\\pm", "\\mp"):
-                return Apply("pm", (Num(Fraction(0)), node))
+                return Apply(sign.lstrip("\\"), (Num(Fraction(0)), node))
             return negative(node) if sign == "-" else node
         return self.power()
 

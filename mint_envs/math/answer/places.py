@@ -141,6 +141,15 @@ def _mixed(number: int, positive: frozenset[str]) -> Place:
 # -- whole numbers
 
 
+@lru_cache(64)
+def whole_numbers(name: str) -> tuple[Place, ...]:
+    """Return the places where one letter is a whole number from -6 to 6, or a half."""
+    return tuple(
+        Place(lambda letter, half=half: Fraction(half, 2) if letter == name else None)  # type: ignore[misc]
+        for half in range(-12, 13)
+    )
+
+
 @lru_cache(256)
 def small_numbers(least: int = 1, below: bool = False) -> Values:
     """Return the whole numbers to 24; ``below``: some that are not positive, too."""

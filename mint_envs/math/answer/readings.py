@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .names import is_name
 from .renaming import renamed
 from .said import Said
-from .tree import Apply, Node, Num, changed, parts
+from .tree import Apply, Group, Node, Num, Relation, changed, parts
 
 _LARGEST = 120  # parts of both answers together: each reading is a comparison
 
@@ -17,10 +18,21 @@ def readings(
     """Yield pairs that say the same as ``gold`` and ``answer`` may: equal if one of them is."""
     if isinstance(gold, Num) or _size(gold) + _size(answer) > _LARGEST:
         return
+    if said.letters is not None and (ordered := _in_order(gold, answer)):
+        yield ordered
     for other in renamed(gold, answer, texts, said):
         yield gold, other
     if said.letters is not None and not said.based and _has(gold, "log") and not _has(gold, "ln"):
         yield changed(gold, _natural), changed(answer, _natural)
+
+
+def _in_order(gold: Node, answer: Node) -> tuple[Node, Node] | None:
+    """``1, 2, 3`` beside ``(x, y, z) = (1, 2, 3)``: letters that are asked for have an order."""
+    if not isinstance(gold, Group) or gold.kind != "list" or not isinstance(answer, Relation):
+        return None
+    told = answer.sides[-1]
+    tuples = all(isinstance(side, Group) and side.kind == "tuple" for side in answer.sides)
+    return (Group("tuple", gold.items), told) if tuples and is_name(answer.sides[0]) else None
 
 
 def _size(node: Node) -> int:

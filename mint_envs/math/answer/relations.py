@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
+from .explicit import is_solution
 from .ground import Comparing
 from .limits import Unreadable
 from .names import (
@@ -36,6 +37,7 @@ from .tree import (
 from .value import agree
 
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!=", "~": "~"}
+_ENDING = 10**9  # what divides it is the denominator of a decimal that ends
 _UP, _DOWN = ("<", "<="), (">", ">=")
 
 
@@ -82,9 +84,10 @@ def _needs_no_rounding(comparer: Comparing, node: Node) -> bool:
     if is_fraction(node):
         return False
     try:
-        return isinstance(comparer.evaluator.value(node), Fraction)
+        value = comparer.evaluator.value(node)
     except Unreadable:
         return False
+    return isinstance(value, Fraction) and _ENDING % value.denominator == 0
 
 
 def _signed(sides: list[Node], operators: tuple[str, ...]) -> list[tuple[Node, str]]:
@@ -153,39 +156,83 @@ def value_or_self(comparer: Comparing, node: Node) -> Node:
 
 def without_points(comparer: Comparing, node: Node) -> Node | None:
     """Return ``\\R \\setminus \\{1, 2\\}`` as a union of intervals; None if it is no such thing."""
-    if not isinstance(node, Group) or node.kind != "minus" or node.items[0] != Sym("reals"):
+    if not isinstance(node, Group) or node.kind != "minus":
         return None
-    points = node.items[1]
-    if not isinstance(points, Group) or points.kind != "set":
+    whole, points = _interval(node.items[0]), node.items[1]
+    if whole is None or not isinstance(points, Group) or points.kind != "set":
         return None
+    value = comparer.evaluator.value
     try:
-        ordered = sorted(comparer.members(points), key=lambda item: comparer.evaluator.value(item))
+        low = None if whole.low == negative(INFINITY) else value(whole.low)
+        high = None if whole.high == INFINITY else value(whole.high)
+        ordered = sorted(comparer.members(points), key=lambda item: value(item))
+        inside = [
+            point
+            for point in ordered
+            if (low is None or value(point) > low) and (high is None or value(point) < high)
+        ]
+        cut = {0 if value(point) == low else 1 for point in ordered if value(point) in (low, high)}
     except (Unreadable, TypeError):
         return None
-    ends = [negative(INFINITY), *ordered, INFINITY]
-    pieces = [Interval(low, high, True, True) for low, high in pairwise(ends)]
-    return Group("union", tuple(pieces)) if len(pieces) > 1 else pieces[0]
+    pieces = list(pairwise([whole.low, *inside, whole.high]))
+    first, last = whole.low_open or 0 in cut, whole.high_open or 1 in cut
+    made = [
+        Interval(a, b, first if at == 0 else True, last if at == len(pieces) - 1 else True)
+        for at, (a, b) in enumerate(pieces)
+    ]
+    return Group("union", tuple(made)) if len(made) > 1 else made[0]
+
+
+def _interval(node: Node) -> Interval | None:
+    """An interval, all real numbers, or ``\\{x \\mid x < 3\\}``."""
+    if node == Sym("reals"):
+        return Interval(negative(INFINITY), INFINITY, True, True)
+    if isinstance(node, Group) and node.kind == "builder" and len(node.items) == 2:
+        node = as_region(node.items[1])
+    if isinstance(node, Group) and node.kind == "tuple" and len(node.items) == 2:
+        node = Interval(*node.items, True, True)
+    return node if isinstance(node, Interval) else None
 
 
 def same_as_relation(comparer: Comparing, relation: Relation, other: Node) -> bool | None:
     """A relation beside an answer of another kind."""
     region = as_region(relation)
-    if isinstance(region, Group):
+    if isinstance(region, Group) or (isinstance(region, Interval) and _has_ends(other)):
         return comparer.same(region, other)
-    if isinstance(region, Interval) and isinstance(other, Interval):
-        return comparer.same(region, other)
-    if isinstance(region, Interval) and isinstance(other, Group) and other.kind == "tuple":
-        return comparer.same(region, other)
-    if "~" in relation.operators and _approximates(comparer, relation, other):
+    if _is_told_singly(comparer, relation, other) or _approximates(comparer, relation, other):
         return True
     value = _told(comparer, relation)
     if value is not None:
-        return comparer.same(value, other)
+        return comparer.same(value, other) or is_solution(comparer, relation, other)
     if isinstance(other, Group):
         return None if other.kind in ("set", "list", "builder") else False
-    if isinstance(other, Interval | Text | Matrix | Quantity):
+    if isinstance(other, Interval | Text | Matrix | Quantity) or is_constant(other):
         return False
-    return False if is_constant(other) else None
+    return is_solution(comparer, relation, other) or None
+
+
+def _has_ends(node: Node) -> bool:
+    return isinstance(node, Interval) or (isinstance(node, Group) and node.kind == "tuple")
+
+
+def _is_told_singly(comparer: Comparing, relation: Relation, other: Node) -> bool:
+    """``(f(n), g(n)) = (n, 1)`` beside ``f(n) = n, g(n) = 1``."""
+    if not isinstance(other, Group) or other.kind not in ("set", "list"):
+        return False
+    single = one_by_one(relation)
+    return single is not None and bool(same_named(comparer, single.items, other.items))
+
+
+def one_by_one(relation: Relation) -> Group | None:
+    """``(f(n), g(n)) = (n, 1)`` as ``f(n) = n, g(n) = 1``; None if it is no such equation."""
+    sides = [side for side in relation.sides if isinstance(side, Group) and side.kind == "tuple"]
+    if set(relation.operators) != {"="} or len(sides) != len(relation.sides) or len(sides) != 2:
+        return None
+    names, values = sides[0].items, sides[1].items
+    if len(names) != len(values) or not all(map(is_name, names)):
+        return None
+    pairs = zip(names, values, strict=True)
+    return Group("list", tuple(Relation(pair, ("=",)) for pair in pairs))
 
 
 def _told(comparer: Comparing, relation: Relation) -> Node | None:
@@ -232,11 +279,13 @@ def same_relation(comparer: Comparing, a: Relation, b: Relation) -> bool:
         return _variable(a) == _variable(b) and comparer.same(*regions)
     b = in_the_same_letter(a, b)
     if is_name(a.sides[0]) and _same_name(a.sides[0], b.sides[0]):
-        values = solved(comparer, a), solved(comparer, b)
-        if values[0] is not None and values[1] is not None:
-            return comparer.same(values[0], values[1])
+        first, second = solved(comparer, a), solved(comparer, b)
+        same = first is not None and second is not None and comparer.same(first, second)
+        if same or (first is not None and second is not None and a.sides[0] == b.sides[0]):
+            return same
     if len(a.sides) == len(b.sides) == 2:
-        return _same_equation(comparer, a, b)
+        solves = (is_solution(comparer, x, z.sides[1], z.sides[0]) for x, z in ((a, b), (b, a)))
+        return _same_equation(comparer, a, b) or (a.operators == b.operators and any(solves))
     return a.operators == b.operators and comparer.same_all(a.sides, b.sides)
 
 

@@ -36,7 +36,11 @@ def renamed(gold: Node, answer: Node, texts: tuple[str, str], said: Said) -> Ite
     """
     names, others = _names(gold), _names(answer)
     both = set(filter(_NUMBERED.fullmatch, names & others))  # C_1 and C_2 may change places
-    mine, theirs = sorted(others - names | both), sorted(names - others | both)
+    named, called = (
+        names - _left(gold),
+        others - _left(answer),
+    )  # x of "x = k pi" is no letter of it
+    mine, theirs = sorted(called - names | both), sorted(named - others | both)
     if not mine or len(mine) != len(theirs) or len(mine) > _MOST:
         return
     if any(name in _left(gold) for name in theirs) or any(name in _left(answer) for name in mine):
@@ -105,12 +109,22 @@ def _is_added(name: str, node: Node) -> bool:
 
 def _is_dummy(name: str, tree: Node) -> bool:
     """Whether a letter that the question has not may be called otherwise: no unit, no choice."""
-    known = name in _DUMMIES or bool(_NUMBERED.fullmatch(name))
+    known = name in _DUMMIES or bool(_NUMBERED.fullmatch(name)) or _runs(name, tree)
     return known and _is_in_formula(tree)
+
+
+def _runs(name: str, tree: Node) -> bool:
+    """Whether a tuple, or what a tuple of names is said to be, runs with this letter alone."""
+    value = tree.sides[-1] if isinstance(tree, Relation) else tree
+    if not isinstance(value, Group) or value.kind != "tuple":
+        return False
+    return _names(value) - CONSTANTS == {name} and _places(name, value) > 1
 
 
 def _is_in_formula(node: Node) -> bool:
     """Whether there is a sum or a function: ``5m`` may be five metres, ``A, C`` two choices."""
+    if isinstance(node, Relation):
+        return any(map(_is_in_formula, node.sides))
     if isinstance(node, Group) and node.kind in ("tuple", "set"):
         return any(isinstance(item, Apply) and _names(item) for item in node.items)
     if isinstance(node, Apply) and node.name not in _PRODUCTS:

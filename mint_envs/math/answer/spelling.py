@@ -9,8 +9,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from .units import is_unit
+
 _PAIR = re.compile(r"\\\\")
 _RUN = re.compile(r"\\+")
+_COMMAND_DOUBLED = re.compile(  # no row of a matrix begins so
+    r"(?<!\\)\\\\((?:[dtc]?frac|pi|sqrt|cdot|times|left|right|infty|cup|text|mathbb|mathrm|sin|cos|tan|ln"
+    r"|log|big|Big|bigg|Bigg|pm|leq?|geq?|theta|alpha|beta|circ)(?![A-Za-z]))"
+)
+_ESCAPES = (  # "\\frac" in a file whose backslashes were taken for escapes
+    (re.compile(r"\x0c(?=rac)"), "\\f"),
+    (re.compile(r"\x08(?=egin|inom|ar|oxed|eta|ig)"), "\\b"),
+    (re.compile(r"\t(?=ext|imes|heta|an(?![a-z])|frac|riangle|o(?![a-z]))"), "\\t"),
+    (re.compile(r"\r(?=ight|ho|angle|floor|ceil|brace)"), "\\r"),
+    (re.compile(r"\x07(?=lpha|pprox|ngle|rc)"), "\\a"),
+)
+_RATE = re.compile(
+    r"\\frac\s*\{\s*\\(?:text|mathrm)\s*\{\s*([A-Za-z]+)\s*\}\s*\}"
+    r"\s*\{\s*\\(?:text|mathrm)\s*\{\s*([A-Za-z]+)\s*\}\s*\}"
+)
+_UNIT = r"[A-Za-z]{1,4}(?:\^\{?-?[123]\}?)?"
+_POWERED = re.compile(r"([A-Za-z]{1,4})(?:\^\{?(-?)([123])\}?)?")
+_SPACED_UNITS = re.compile(  # 5\\,m\\,s^{-1}
+    rf"(?<=[\d}})])\s*\\[,;: ]\s*({_UNIT}(?:\s*(?:\\[,;: ]|/)\s*{_UNIT}){{0,5}})\s*\.?\s*$"
+)
+_HTML = re.compile(r"<su([pb])>([^<>]{1,20})</su\1>")
 _ORDINAL = re.compile(
     r"(?<=\d)\s?\^?\s?(?:\{\s*)?\\(?:text\w*|mathrm|mbox|rm)\s*\{\s*(?:st|nd|rd|th)\s*\}(?:\s*\})?"
     r"|(?<=\d)\^?\{?(?:st|nd|rd|th)(?![A-Za-z])\}?"
@@ -56,8 +79,16 @@ def respelled(text: str) -> str:
     return _in_parts(text)
 
 
+def unescaped(text: str) -> str:
+    """``text`` with the commands that were taken for control characters."""
+    for escape, command in _ESCAPES:
+        text = escape.sub(lambda _, command=command: command, text)  # type: ignore[misc]
+    return text
+
+
 def undoubled(text: str) -> str:
     r"""``\\frac{1}{2}`` as JSON or a program's source has it: every backslash is doubled."""
+    text = _COMMAND_DOUBLED.sub(r"\\\1", text)
     runs = [len(run) for run in _RUN.findall(text)]
     if any(run % 2 for run in runs) or not re.search(r"\\\\(?:[A-Za-z]{2,}|[{}%$])", text):
         return text
@@ -83,6 +114,23 @@ def _unit(macros: str) -> str:
 def _per(match: re.Match[str]) -> str:
     unit, end, power = match.groups()
     return f" /{unit}{'' if power == '1' else '^' + power}{end}"
+
+
+def _spaced(match: re.Match[str]) -> str:
+    """``5\\,m\\,s^{-1}``: letters after a thin space that are all units are no variables."""
+    parts = list(_POWERED.finditer(match[1]))
+    if not all(is_unit(part[1]) for part in parts):
+        return match.group()
+    bar = match[1].find("/") % (len(match[1]) + 1)
+    said = [
+        f"{'/' if part[2] or part.start() > bar else ''}{part[1]}{_raised(part[3])}"
+        for part in parts
+    ]
+    return rf"\text{{ {' '.join(said)}}}"
+
+
+def _raised(power: str | None) -> str:
+    return "" if power in (None, "1") else f"^{power}"
 
 
 def _arc(match: re.Match[str]) -> str:
@@ -142,6 +190,10 @@ _STEPS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("{:}", lambda text: re.sub(r"(?<![A-Za-z])\{:\}", ":", text)),
     ("\\sfrac", lambda text: text.replace("\\sfrac", "\\frac")),
     ("\\", lambda text: _QUANTITY.sub(_quantity, text)),
+    ("\\,", lambda text: _SPACED_UNITS.sub(_spaced, text)),
+    ("\\textcirc", lambda text: text.replace("\\textcirc", "\\circ")),
+    ("\\frac", lambda text: _RATE.sub(r"\\text{ \1/\2}", text)),
+    ("<s", lambda text: _HTML.sub(lambda m: f"{'^' if m[1] == 'p' else '_'}{{{m[2]}}}", text)),
     ("d", lambda text: _ORDINAL.sub("", text)),
     ("t", lambda text: _ORDINAL.sub("", text)),
     ("=", lambda text: _only(_EQUATION_IN_TEXT, text)),

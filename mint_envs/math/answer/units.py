@@ -22,7 +22,7 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "mile": ("1609344/1000", "mi miles 英里"),
     },
     "mass": {
-        "gram": ("1", "g grams 克"),
+        "gram": ("1", "g grams gm gms 克"),
         "kilogram": ("1000", "kg kgs kilograms kilo kilos 千克 公斤"),
         "milligram": ("1/1000", "mg milligrams 毫克"),
         "tonne": ("1000000", "tonnes 吨"),

@@ -23,9 +23,10 @@ _CUT_BEFORE = re.compile(
 )
 _CUT_AFTER = re.compile(
     r"=|\\(?:q?quad|(?:Long)?[rR]ightarrow|implies|iff|approx|equiv|blacksquare|square|Box|tag"
-    r"|checkmark|qed|hfill|label|in|because|since|mid|colon)(?![A-Za-z])|\\\\|:(?!\d)|,(?!(?:\\!)?\d)|[&;≈≡⇒→\n]|\.(?!\d)"
+    r"|checkmark|qed|hfill|label|in|because|since|mid|colon)(?![A-Za-z])|\\\\|:(?!\d)|(?<!\\),(?!(?:\\!)?\d)|(?<!\\);|[&≈≡⇒→\n]|\.(?!\d|\s*\})"
     r"|\*\*|\\end\{"
 )
+_SPACED = re.compile(r"(?:\s|\\[,;:!])+$")
 _PART_OF = re.compile(r"(?:\\(?:[dtc]?frac|sqrt|binom|log_?)(?:\[[^\]]*\]|\{[^{}]*\})?|[\^_])\s*$")
 _RELATION = r"(?:[<>≤≥≠]|\\(?:leq?|geq?|lt|gt|neq?|leqslant|geqslant)(?![A-Za-z]))"
 _TOUCHES_BEFORE = re.compile(
@@ -47,6 +48,7 @@ _OR_BEFORE = re.compile(
     r"(?:\\text\{\s*)?\b(?:or(?: else| maybe| possibly| perhaps)?|或)\b"
     r"[\s}$\\([*]{0,6}(?:[a-z]\s?=\s?)?$"
 )
+_COMPUTED = re.compile(r"(?:=|\+|-|\*|/|\b(?:of|in|out)|\\(?:cdot|times))\s*\$?\s*-?$")
 _IS_PLAIN = re.compile(r"-?[\d.,]+|[A-Za-z]|\\[a-z]+")
 _MEASURED = re.compile(r"[\d.,\s}πi)-]*[\d})πi]")  # what a unit may follow
 
@@ -55,10 +57,17 @@ _SIGNED_FORMULA = re.compile(r"(?<![-\w])[-−](?:\$\$?|\\[\[(])$")  # -$\boxed{
 _DIGITS_BEFORE = re.compile(r"(?<![\^_\w])\d+[.,]?$")
 _DIGITS_AFTER = re.compile(r"(?:[.,]|,\\!)?\d")
 _OPERATOR_BEFORE = re.compile(  # "half of \\boxed{5}"
-    r"\b(?:minus|negative|twice|double|half of|(?:root|square|cube|log) of|log|(?:less|more|greater"
-    r"|fewer) than)\s[$*]*$",
+    r"\b(?:minus|negative|twice|double|half of|(?<!\ba )root of|(?:square|cube|log) of|log"
+    r"|(?:less|more|greater|fewer) than|between\s[^\s]{1,30}\sand|from\s[^\s]{1,30}\sto)"
+    r"\s[$*]*(?:\\[(\[])?\s?$",
     re.IGNORECASE,
 )
+_BOUND_BEFORE = re.compile(  # of "they need at least \\boxed{5} men" it is the answer
+    r"\b(?:at (?:least|most)|(?:is|are|be) (?:up|close) to|above|below|under|over|exceeds?)"
+    r"\s[$*]*(?:\\[(\[])?\s?$",
+    re.IGNORECASE,
+)
+_SENTENCE_OVER = re.compile(r"[\s$*)\]\\]*(?:[.,;:!?]|$)")
 _OPERAND_AFTER = re.compile(r"[ \t]?\$?[ \t]?\$[ \t]?\\(?:pi|cdot|times|sqrt|div|pm)(?![A-Za-z])")
 _MEASURES = ("square", "cubic", "sq", "per")
 
@@ -70,10 +79,10 @@ def statement(text: str, start: int, end: int, inside: str) -> str | None:
     before, after = text[max(0, start - _PARAGRAPH) : start], text[end : end + _NEAR]
     before = before.rpartition("\n\n")[2]
     opened = _opened(before)
-    if _OPERAND_AFTER.match(after):
+    if _OPERAND_AFTER.match(after) or _is_bound(before[-60:], after):
         return None
     if opened is None:
-        if _OPERATOR_BEFORE.search(before[-60:]) or _is_inside(before[-_NEAR:]):
+        if _is_inside(before[-_NEAR:]):
             return None
         left, right = _touching(before, after)
     else:
@@ -86,11 +95,20 @@ def statement(text: str, start: int, end: int, inside: str) -> str | None:
     return _joined(left, inside, right or _named(after, inside))
 
 
+def _is_bound(before: str, after: str) -> bool:
+    """Whether words make another value, or only a bound, of what is in the box."""
+    if _OPERATOR_BEFORE.search(before):
+        return True
+    return bool(_BOUND_BEFORE.search(before) and _SENTENCE_OVER.match(after))
+
+
 def offered_before(text: str, start: int) -> str:
     """``5`` of "5 or \\boxed{6}"."""
     before = text[max(0, start - 80) : start]
     other = _OR_BEFORE.search(before) if "or" in before or "或" in before else None
-    return other.group(1).strip() if other else ""
+    if other is None or _COMPUTED.search(before[: other.start()]):
+        return ""  # "2x = 110 or x = \\boxed{55}", "13 + 15 or \\boxed{28}"
+    return other.group(1).strip()
 
 
 def _opened(before: str) -> int | None:
@@ -123,7 +141,8 @@ def _within(left: str, right: str) -> tuple[str, str] | None:
         right = right.partition("}")[0]
     cuts = list(_CUT_BEFORE.finditer(left))
     left = left[cuts[-1].end() :] if cuts else left
-    right = right[: _first(_CUT_AFTER, right)].strip()
+    left = left.removesuffix("\\")  # \\\\boxed: the backslash of a program's source is doubled
+    right = _SPACED.sub("", right[: _first(_CUT_AFTER, right)])
     words = _TEXT.match(right)
     if words:
         right = _counted(words, right)

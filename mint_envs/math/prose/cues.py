@@ -31,7 +31,7 @@ _DENIED = re.compile(  # "not", right before a box: what is in it is denied
 _WRONG = r"(?:wrong|incorrect|false|invalid|impossible|a (?:mistake|trap|distractor))"
 DENIED_AFTER = re.compile(  # right after a box or a value
     r"[\s$*_`)\]}\\]{0,6}(?:\?|,?\s?(?:(?:is|was|would be|seems|looks)\s"
-    rf"(?:also\s|simply\s|clearly\s)?(?:not\b|{_WRONG}\b)|(?:isn|wasn)['’]t\b"
+    rf"(?:also\s|simply\s|clearly\s)?(?:not\b(?!\s(?:on|in|part|among)\b)|{_WRONG}\b)|(?:isn|wasn)['’]t\b"
     rf"|(?:cannot|can['’]t|won['’]t) be\b|(?:does not|doesn['’]t) (?:work|fit)|fails\b"
     rf"|\({_WRONG}\)|which (?:is|was) {_WRONG}\b|-style\b|不是|是错|不对"
     r"|is (?:the|a|an) (?:format|example|placeholder|template)\b))",
@@ -47,7 +47,7 @@ _ASKED = re.compile(
     r"\b[^.\n]{0,40}|\buse (?:the |this )?(?:format|form)\b[^.\n]{0,10}"
     r"|\b(?:such as|e\.g\.|(?:for )?example)[,:]?"
     r"|\b(?:student|someone|somebody|people|they|others?|friend) (?:might |may |could |would )?"
-    r"(?:wrote|writes?|says?|said|claim\w*|thinks?|thought|answer\w*|guess\w*|puts?)\b[^.\n]{0,20})"
+    r"(?:wrote|writes?|says?|said|claim\w*|thinks?|thought|answer\w*|guess\w*|puts?)\b(?:(?!\b(?:is|are|was|were)\b)[^.\n=]){0,20})"
     r"[\s$*_`:\"“(]*(?:\\[(\[])?\s*$",
     re.IGNORECASE,
 )
@@ -152,6 +152,7 @@ RESTATES = re.compile(  # what is asked or given; an earlier sentence may have t
     r"|\banswer (?:has|have|contains|consists|needs|lies|depends)\b"
     r"|\bappears? in\b|^given\s?:|^first(?:ly)?,|\bwe (?:start|begin) with\b"
     r"|\bin my (?:solution|work|answer)\b|\bI (?:used|tried|wrote|have written)\b"
+    r"|^(?:\w+\s){1,3}(?:started|began|starts|begins)(?: out)? with\b(?!.*(?:=|\bso\b))"
     r"|题目(?:说|给|中)|^设",
     re.IGNORECASE,
 )

@@ -174,7 +174,8 @@ def _box_rivals(text: str, boxes: list[Box], group: list[Box]) -> tuple[str, ...
             rivals.append(earlier[-1][2])
     if other := _OR_ELSE.match(text[group[-1][1] :][:MAX_WINDOW]):
         said = other.group(1)
-        rivals.append(said.strip("$. ") if "(" in said else said.strip("$.) "))
+        if re.search(r"[\d\\]", said):  # "(or else $J$ would ...)"
+            rivals.append(said.strip("$. ") if "(" in said else said.strip("$.) "))
     if more := _MORE.match(text[group[-1][1] :][:80]):
         rivals.append(more.group(1))
     if more := _ALREADY.search(text[max(0, group[0][0] - 40) : group[0][0]]):

@@ -19,6 +19,11 @@ _STRICT = re.compile(
     r"(?! (?:not|in)\b))\b:?)[ \t*_]*(?=\S)(?P<rest>[^\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
+_AGAIN = re.compile(
+    r"[*_\s]*(?:so |thus,? |therefore,? )?the (?:final |correct |right )?answer is(?! (?:not|in)\b)"
+    r"\b:?[ \t*_]*(?=\S)",
+    re.IGNORECASE,
+)
 _LATER = re.compile(  # after a box; "the answer is plausible" claims nothing
     rf"(?:{_STRICT.pattern})|答案(?:是|为|[:：])(?P<han>[^\n]*)", re.IGNORECASE | re.MULTILINE
 )
@@ -75,9 +80,12 @@ def strict_marker(text: str) -> Found | None:
 
 
 def _told(mark: re.Match[str]) -> str:
-    """What a line or sentence announces."""
+    """What a line or sentence announces: "Final Answer: The final answer is $5$." says it twice."""
     rest = mark["rest"] if mark["rest"] is not None else mark["han"]
-    return prose.after_marker(rest) if mark["said"] else bare(prose.sentence(rest))
+    again = None if mark["said"] else _AGAIN.match(rest)
+    if mark["said"] or again:
+        return prose.after_marker(rest[again.end() :] if again else rest)
+    return bare(prose.sentence(rest))
 
 
 def later_marker(after: str) -> Found | None:
