@@ -24,7 +24,7 @@ from mint_envs.errors import SandboxUnavailable, SettingError
 DATA = Path(__file__).parent / "data"
 ADD = "```python\ndef add(a, b):\n    return a + b\n```"
 TESTS = [("add(1,2)", 3), ("add(-1,1)", 0)]
-KEYS = {"passed": int, "total": int, "left_out": int, "tests": list, "error_type": str,
+KEYS = {"passed": int, "total": int, "left_out": int, "rule": str, "tests": list, "error_type": str,
         "error": str, "limit": str, "cpu_s": float, "reason": str}  # fmt: skip
 
 #: Equal to everything, true, and able to do arithmetic: full marks from most in-process checks.

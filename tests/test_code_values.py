@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mint_envs.code.stdio import same_output
+from mint_envs.code.judging import same_output
 from mint_envs.code.values import (
     EXACT,
     Tolerance,
@@ -177,7 +177,8 @@ def test_what_is_shown_is_fit_for_a_terminal() -> None:
         ("a b\n", "a b", "exact", True),
         ("a  b", "a b", "exact", False),
         (" a", "a", "exact", False),
-        ("1.0000001 ok", "1 ok", "float", True),
+        ("1.0000001 ok", "1.0 ok", "float", True),
+        ("1.0000001 ok", "1 ok", "float", False),
         ("1.01", "1", "float", False),
         ("nan", "1", "float", False),
         ("1e999", "1e308", "float", False),

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from .checkers import Checker
+from .limits import NO_LIMITS, RowLimits
 from .names import Names
 from .values import EXACT, Tolerance
 
@@ -28,12 +30,18 @@ class ValueTest:
 
 @dataclass(frozen=True, slots=True)
 class IoTest:
-    """What goes in on stdin, what must come out on stdout, and how that is compared."""
+    """What goes in on stdin, what must come out on stdout, and how that is compared.
+
+    ``compare`` is a key of ``judging.RULES``; a checker, if there is one, decides in its place.
+    ``limits`` are its own, where they are not those of its row.
+    """
 
     stdin: str
     stdout: str
     compare: str = "tokens"
     tolerance: Tolerance | None = None
+    checker: Checker | None = None
+    limits: RowLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,8 @@ class Plan:
         setup: what the tests of a split check need first.
         stubs: names by which they call the program.
         first: steps that come before the tests, and are none.
+        limits: what the row says of limits.
+        language: that programs must be in, where the row says so.
     """
 
     kind: Literal["values", "split", "main"]
@@ -55,6 +65,8 @@ class Plan:
     setup: str = ""
     stubs: tuple[str, ...] = ()
     first: tuple[ValueTest, ...] = ()
+    limits: RowLimits = NO_LIMITS
+    language: str = ""
 
     def some(self, count: int) -> Plan:
         """Return the plan with at most ``count`` tests, of as many expected values as there are.

@@ -13,18 +13,16 @@ import math
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core import Reward
 from ..errors import SettingError
-from ..sandbox import Job, Limits, Outcome, Sandbox, language_name, shared
+from ..sandbox import Job, Outcome, Sandbox, language_name, shared
 from .extract import extract
 from .plan import IoTest, Plan, ValueTest, make_plan
-from .stdio import same_output
+from .scripts import ERROR, LIMIT, NOT_RUN, PASSED, WRONG, ScriptRun
 from .values import shorten, show_wire, truth, visible, wire_equals
-
-PASSED, WRONG, ERROR, LIMIT, NOT_RUN = "passed", "wrong", "error", "limit", "not run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,8 @@ def grade(
 
     Returns:
         A Reward whose score is None if the sandbox failed: that is no wrong answer. Its metadata:
-        ``passed``, ``total``, ``left_out`` (counts), ``tests`` (a dict for each, with
+        ``passed``, ``total``, ``left_out`` (counts), ``rule`` (by which what scripts print is
+        judged), ``tests`` (a dict for each, with
         ``status``, ``expected``, ``actual``), ``error_type``, ``error`` (the first error's type
         and text), ``limit`` (``""``, ``"cpu"``, ``"wall"``, ``"memory"``, ``"output"``,
         ``"files"``, ``"sandbox"``: it brought every sandbox down), ``cpu_s`` (seconds), ``reason``
@@ -122,6 +121,8 @@ def without_clock(reward: Reward) -> Reward:
 
 
 def _read_case(response: str, plan: Plan, settings: GradeSettings) -> _Case:
+    if plan.language and plan.language != settings.language:
+        settings = replace(settings, language=plan.language)
     if settings.language != "python" and plan.kind != "main":
         raise SettingError(
             f"language={settings.language!r} needs tests with 'stdin' and 'stdout'; expressions "
@@ -130,20 +131,25 @@ def _read_case(response: str, plan: Plan, settings: GradeSettings) -> _Case:
     program = extract(response, whole=plan.kind == "main")
     case = _Case(plan, plan.some(settings.max_tests_per_problem), settings, program)
     if program.strip():
-        case.waiting = _jobs(case)
+        case.start(_jobs(case))
     return case
 
 
 def _jobs(case: _Case) -> list[Job]:
     settings, plan = case.settings, case.plan
     program = f"{plan.preamble}\n{case.program}" if plan.preamble else case.program
-    limits = Limits(float(settings.sandbox_timeout_s), settings.memory_mb << 20)
+    seconds, memory, language = settings.sandbox_timeout_s, settings.memory_mb, settings.language
     early = not settings.partial_credit
     if plan.kind == "main":
-        return [
-            Job(program, "main", stdin=t.stdin, language=settings.language, limits=limits)
+        of_tests = [
+            (t.limits or plan.limits).of_run(seconds, memory, language, t.stdout)
             for t in plan.tests
         ]
+        return [
+            Job(program, "main", stdin=t.stdin, language=language, limits=limits)
+            for t, limits in zip(plan.tests, of_tests, strict=True)
+        ]
+    limits = plan.limits.of_run(seconds, memory, language)
     parts = (*plan.first, *plan.tests)
     names = tuple(test.names for test in parts) if any(test.names for test in parts) else ()
     if plan.kind == "values":
@@ -165,24 +171,30 @@ class _Case:
     settings: GradeSettings
     program: str
     waiting: list[Job] = field(default_factory=list)
-    asked: int = 0
     outcomes: list[Outcome] = field(default_factory=list)
+    script: ScriptRun | None = None
+
+    def start(self, jobs: list[Job]) -> None:
+        if self.plan.kind == "main":
+            one_by_one = not self.settings.partial_credit
+            self.script = ScriptRun(self.plan.tests, jobs, one_by_one, self.outcomes)
+        else:
+            self.waiting = jobs
 
     def next_jobs(self) -> list[Job]:
-        """Return what to run next: one test at a time where the first failure decides."""
-        one_by_one = self.plan.kind == "main" and not self.settings.partial_credit
-        if self.outcomes and one_by_one and self._status(len(self.outcomes) - 1) != PASSED:
-            self.waiting = []
-        self.asked = 1 if one_by_one else len(self.waiting)
-        return self.waiting[: self.asked]
+        """Return what to run next."""
+        return self.script.next_jobs() if self.script else self.waiting
 
     def take(self, outcomes: Any) -> None:
         """Take the outcomes of what ``next_jobs`` returned."""
-        for _ in self.waiting[: self.asked]:
-            self.outcomes.append(next(outcomes))
-        self.waiting = self.waiting[self.asked :]
+        if self.script:
+            self.script.take(outcomes)
+        self.outcomes += [next(outcomes) for _ in self.waiting]
+        self.waiting = []
 
     def _status(self, index: int) -> str:
+        if self.script:
+            return self.script.status(index)
         return _status(self.plan.tests[index], *self._of(index))
 
     def _of(self, index: int) -> tuple[Outcome | None, int]:
@@ -194,6 +206,7 @@ class _Case:
     def reward(self) -> Reward:
         statuses = [self._status(i) for i in range(len(self.plan.tests))]
         failures = [outcome.failure for outcome in self.outcomes if outcome.failure]
+        failures += self.script.failures() if self.script else []
         passed, total = statuses.count(PASSED), len(statuses)
         score = passed / total if self.settings.partial_credit else float(passed == total)
         reason = failures[0] if failures else "" if self.program.strip() else "no program found"
@@ -205,6 +218,7 @@ class _Case:
                 "passed": passed,
                 "total": total,
                 "left_out": len(self.whole.tests) - total,
+                "rule": _rule_of(self.plan),
                 "tests": [self._report(i, status) for i, status in enumerate(statuses)],
                 "error_type": kind,
                 "error": text,
@@ -233,29 +247,22 @@ class _Case:
         }
 
 
-def _status(test: ValueTest | IoTest, outcome: Outcome | None, record: int) -> str:
-    """Return how one test went. The only place where a test becomes ``passed``."""
+def _rule_of(plan: Plan) -> str:
+    """Return by which rule the tests of a script are judged; ``""`` for values."""
+    rules = {"checker" if t.checker else t.compare for t in plan.tests if isinstance(t, IoTest)}
+    return ", ".join(sorted(rules))
+
+
+def _status(test: ValueTest, outcome: Outcome | None, record: int) -> str:
+    """Return how one test went. Here, and in ``ScriptRun.status``, a test becomes ``passed``."""
     if outcome is None or outcome.failure:
         return NOT_RUN
-    if isinstance(test, IoTest):
-        return _io_status(test, outcome)
     kind, payload = outcome.records.get(record, ("", None))
     if kind == "value":
         return PASSED if _passes(test, payload) else WRONG
     if kind == "error":
         return ERROR
     return LIMIT if outcome.limit else NOT_RUN
-
-
-def _io_status(test: IoTest, outcome: Outcome) -> str:
-    if outcome.limit:
-        return LIMIT
-    kind, _ = outcome.records.get(-1, ("value", None))
-    if outcome.exit_code or (kind == "error" and outcome.error(-1)[0]):
-        return ERROR
-    printed = outcome.stdout.decode("utf-8", "replace")
-    right = same_output(printed, test.stdout, test.compare, test.tolerance)
-    return PASSED if right else WRONG
 
 
 def _passes(test: ValueTest, payload: Any) -> bool:

@@ -18,9 +18,9 @@ from ..errors import SettingError
 from .asserts import value_test
 from .cases import IoTest, Plan, ValueTest
 from .names import BUILTINS, expression_names, global_names, modules_in, root_of, uses_only
-from .stdio import COMPARE
+from .scripts import io_test
 from .testcode import code_plan
-from .values import Tolerance, plain_data, shorten
+from .values import plain_data, shorten
 
 __all__ = ["IoTest", "Plan", "ValueTest", "make_plan", "pair_plan"]
 
@@ -30,8 +30,9 @@ def make_plan(tests: Any) -> Plan:
 
     Args:
         tests: pairs of expression and expected value; dicts with ``stdin`` and ``stdout`` (and
-            ``compare``, ``tolerance``); or one dict with ``code``, and ``entry_point`` (what is
-            tested: ``f`` or ``Solution().f``), ``setup``, ``prompt`` where the code needs them.
+            ``compare``, ``tolerance``, ``checker``); or one dict with ``code``, and ``entry_point``
+            (what is tested: ``f`` or ``Solution().f``), ``setup``, ``prompt`` where the code needs
+            them.
 
     Raises:
         SettingError: they are none of these, there are none, or the verdict would be the
@@ -45,7 +46,7 @@ def make_plan(tests: Any) -> Plan:
     if isinstance(items, str | bytes) or not isinstance(items, Sequence) or not items:
         raise SettingError(f"tests={shorten(repr(tests))}: {_FORMS}")
     if all(isinstance(item, Mapping) for item in items):
-        return Plan("main", tuple(_io_test(item, i) for i, item in enumerate(items)))
+        return Plan("main", tuple(io_test(item, i) for i, item in enumerate(items)))
     return pair_plan(items)
 
 
@@ -53,17 +54,6 @@ _FORMS = (
     'give a list of (expression, expected) pairs, a list of {"stdin": ..., "stdout": ...}, or '
     '{"code": test code, "entry_point": name}, with at least one test'
 )
-
-
-def _io_test(item: Mapping[str, Any], number: int) -> IoTest:
-    stdin, stdout = item.get("stdin", ""), item.get("stdout")
-    compare = item.get("compare", "tokens")
-    if not isinstance(stdin, str) or not isinstance(stdout, str):
-        raise SettingError(f"test {number}: 'stdin' and 'stdout' must be text; {_FORMS}")
-    if compare not in COMPARE:
-        raise SettingError(f"test {number}: compare={compare!r}, valid: {', '.join(COMPARE)}")
-    room = item.get("tolerance")
-    return IoTest(stdin, stdout, compare, None if room is None else Tolerance(room, room))
 
 
 def _pair(item: Any, number: int) -> tuple[str, Any]:

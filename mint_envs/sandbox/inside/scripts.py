@@ -35,16 +35,28 @@ def main(job: dict[str, Any], records: Records, peer: int) -> None:
     sys.argv = [FILE, *job.get("arguments", ())]
     names["__file__"] = _own_file(source)
 
+    ended = [1]
+
     def script() -> None:
         try:
             execute(source, names)
+            ended[0] = 0
         except SystemExit as end:
-            if end.code not in (None, 0):
+            ended[0] = _status(end.code)
+            if ended[0]:
                 raise
         finally:
             finish(source, names)
 
     records.attempt(-1, script)
+    os._exit(ended[0])
+
+
+def _status(code: Any) -> int:
+    """Return the exit status that ``sys.exit(code)`` gives an interpreter."""
+    if code is None or isinstance(code, int):
+        return int(code or 0) & 0xFF
+    return 1
 
 
 def write_files(files: dict[str, str]) -> None:
