@@ -19,6 +19,7 @@ COMMANDS = {
     "new": "Write a new environment and its test.",
     "check": "Run the conformance kit on an environment.",
     "bench": "Benchmark a reward: right, sound, useful for learning, fast, hackable?",
+    "eval": "Measure a model: how often is it right, and is there anything to learn?",
     "audit": "Audit a data set: do its tests and answers tell right from wrong?",
     "score": "Score saved responses with an environment.",
     "show": "Look at rollouts: in a browser in the terminal, or on one page.",

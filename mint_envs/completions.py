@@ -50,11 +50,18 @@ class WillLast(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What came back: the text, the thoughts that a server keeps apart, and if it was cut off."""
+    """What came back: the text, the thoughts that a server keeps apart, and if it was cut off.
+
+    ``refusal`` is what some services say instead of a text. ``prompt_tokens`` and ``tokens`` are
+    what the service counts of the prompt and of the completion; None where it does not say.
+    """
 
     text: str
     thought: str = ""
     cut: bool = False
+    refusal: str = ""
+    prompt_tokens: int | None = None
+    tokens: int | None = None
 
 
 class ChatService:
@@ -214,16 +221,26 @@ def hide_key(key: Callable[[], str]) -> None:
 
 def _completion(body: bytes) -> Completion:
     try:
-        choice = json.loads(body)["choices"][0]
+        read = json.loads(body)
+        choice = read["choices"][0]
         message, why = choice["message"], choice.get("finish_reason")
-        text = message["content"]
+        text, refusal = message["content"], message.get("refusal")
         thought = message.get("reasoning_content") or message.get("reasoning") or ""
+        usage = read.get("usage")
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         raise MayPass("what it sent is no chat completion") from None
     thought = thought if isinstance(thought, str) else ""
-    if not isinstance(text, str) and not (text is None and thought):
+    refusal = refusal if isinstance(refusal, str) else ""
+    if not isinstance(text, str) and not (text is None and (thought or refusal)):
         raise MayPass("its answer holds no text")
-    return Completion(text or "", thought, why == "length")
+    counts = (_count_of(usage, name) for name in ("prompt_tokens", "completion_tokens"))
+    return Completion(text or "", thought, why == "length", refusal, *counts)
+
+
+def _count_of(usage: Any, name: str) -> int | None:
+    """Return a number of tokens as a service gives it, or None."""
+    count = usage.get(name) if isinstance(usage, Mapping) else None
+    return count if type(count) is int and count >= 0 else None
 
 
 def _retry_after(value: str) -> float:

@@ -25,13 +25,42 @@ log = logging.getLogger("mint_envs.policies")
 GROUP = "mint_envs.policies"
 _OPENAI = EntryPoint("openai", "mint_envs.policies:OpenAIPolicy", GROUP)
 
+
+class ModelText(str):
+    """A response that knows how it came: the text, and what is beside it.
+
+    ``cut``: it ended at ``max_tokens``. ``prompt_tokens`` and ``tokens``: how many the prompt and
+    the response had; None where the policy does not say. Any policy may return it for a text.
+    """
+
+    __slots__ = ("cut", "prompt_tokens", "tokens")
+    cut: bool
+    prompt_tokens: int | None
+    tokens: int | None
+
+    def __new__(
+        cls,
+        text: str,
+        cut: bool = False,
+        prompt_tokens: int | None = None,
+        tokens: int | None = None,
+    ) -> ModelText:
+        self = super().__new__(cls, text)
+        self.cut, self.prompt_tokens, self.tokens = cut, prompt_tokens, tokens
+        return self
+
+
 #: For each prompt, ``n`` responses; None is one that could not be had: unmeasured, and not "".
 Texts = list[list[str | None]]
 
 
 @runtime_checkable
 class Policy(Protocol):
-    """Whoever answers prompts: a model on this machine or behind an address, a test double."""
+    """Whoever answers prompts: a model on this machine or behind an address, a test double.
+
+    It may have more: ``concurrency``, how many calls of ``sample`` it takes at a time, from several
+    threads (without it, one); ``style``, the ``ChatStyle`` of its template.
+    """
 
     def sample(
         self, prompts: Sequence[Prompt], n: int, max_tokens: int, temperature: float, seed: int
@@ -185,6 +214,7 @@ class OpenAIPolicy:
         for name in options or {}:
             require(name not in _RESERVED, f"options may not set {name!r}: sample() does")
         self.model, self.base_url = model, base_url.rstrip("/").removesuffix("/chat/completions")
+        self.concurrency = concurrency
         self._key = (key or "").strip()
         self._options = dict(options or {})
         self._limits: dict[str, Any] = {
@@ -246,8 +276,9 @@ def _chat_messages(prompt: Prompt) -> list[dict[str, str]]:
     return [{"role": message["role"], "content": message["content"]} for message in prompt]
 
 
-def _with_thought(found: Any) -> str:
+def _with_thought(found: Any) -> ModelText:
     """Return a completion as the model wrote it; one that was cut in its thoughts has no end."""
-    if not found.thought:
-        return str(found.text)
-    return f"<think>{found.thought}" + (f"</think>{found.text}" if found.text else "")
+    text = str(found.text or found.refusal)
+    if found.thought:
+        text = f"<think>{found.thought}" + (f"</think>{text}" if text else "")
+    return ModelText(text, found.cut, found.prompt_tokens, found.tokens)

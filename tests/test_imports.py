@@ -85,7 +85,7 @@ ROOMS["code"].add("sandbox")
 ROOMS["tooluse"].add("sandbox")
 #: Rooms that stand on top, and may import all of mint_envs.
 TOP = {
-    "testing", "interop", "bench", "audit", "reports", "serve", "client",
+    "testing", "interop", "bench", "audit", "evaluate", "reports", "serve", "client",
     "cli", "commands", "__init__", "__main__",
 }  # fmt: skip
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import sys
-import threading
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from model_server import answering, said
 
 from mint_envs.errors import SettingError
 from mint_envs.policies import GROUP, OpenAIPolicy, Policy, ScriptedPolicy, policy_names, policy_of
@@ -94,52 +92,6 @@ def test_a_policy_that_cannot_be_loaded_is_named(site: Path) -> None:
 
 # -- an address -----------------------------------------------------------------------------------
 
-Answer = Callable[[dict[str, Any], int], tuple[int, Any]]
-
-
-def said(text: str | None, **more: Any) -> tuple[int, Any]:
-    return 200, {"choices": [{"message": {"content": text, **more}, "finish_reason": "stop"}]}
-
-
-@contextlib.contextmanager
-def serving(answer: Answer) -> Iterator[Any]:
-    """A service whose answer is a function of a request, and of how often it was made."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            with server.lock:
-                server.bodies.append(json.loads(body))
-                server.keys.add(self.headers.get("Authorization"))
-                server.paths.add(self.path)
-                turn = server.turns[body] = server.turns.get(body, -1) + 1
-            status, said = answer(json.loads(body), turn)
-            content = json.dumps(said).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-    server: Any = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    server.lock, server.bodies, server.turns = threading.Lock(), [], {}
-    server.keys, server.paths = set(), set()
-    server.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
 
 def policy(server: Any, **settings: Any) -> OpenAIPolicy:
     return OpenAIPolicy("a/model", server.url, **{"backoff_s": 0.001, "retries": 2, **settings})
@@ -150,7 +102,7 @@ def test_each_response_is_a_request_of_its_own() -> None:
         return said(f"{request['messages'][-1]['content']} {request['seed']}")
 
     chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "b"}]
-    with serving(echo) as server:
+    with answering(echo) as server:
         asked = policy(server, key=KEY, options={"top_p": 0.9})
         texts = asked.sample(["a", chat], 2, 32, 0.5, 7)  # type: ignore[list-item]
         assert texts == [["a 7", "a 8"], ["b 9", "b 10"]]
@@ -176,7 +128,7 @@ def test_what_passes_is_tried_again_and_what_fails_is_none(
         return {"down": (500, {}), "refused": (404, {"error": KEY}), "junk": (200, [])}[word]
 
     caplog.set_level(logging.DEBUG)
-    with serving(moody) as server:
+    with answering(moody) as server:
         asked = policy(server, key=KEY)
         texts = asked.sample(["busy", "down", "refused", "junk", "empty"], 1, 8, 0.0, 0)
         assert texts == [["at last"], [None], [None], [None], [""]]
@@ -191,14 +143,14 @@ def test_thoughts_that_are_kept_apart_are_put_back() -> None:
         word = request["messages"][0]["content"]
         return said(None if word == "cut" else "4", reasoning_content="Hm.")
 
-    with serving(thoughtful) as server:
+    with answering(thoughtful) as server:
         texts = policy(server).sample(["sum", "cut"], 1, 8, 0.0, 0)
     assert texts == [["<think>Hm.</think>4"], ["<think>Hm."]]
 
 
 def test_other_names_of_a_limit() -> None:
     options = {"max_tokens": None, "max_completion_tokens": 9}
-    with serving(lambda request, turn: said("x")) as server:
+    with answering(lambda request, turn: said("x")) as server:
         policy(server, options=options).sample(["a"], 1, 8, 0.0, 0)
         (body,) = server.bodies
     assert "max_tokens" not in body

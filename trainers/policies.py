@@ -13,9 +13,9 @@ from typing import ParamSpec
 
 from pydantic import ValidationError
 
-from mint_envs.core import Prompt
+from mint_envs.core import ChatStyle, Prompt
 from mint_envs.errors import SettingError, require
-from mint_envs.policies import Texts, check_request
+from mint_envs.policies import ModelText, Texts, check_request
 from mint_envs.tokens import Codec
 
 from .backends import Backend, Sample, SampleRequest, SamplingParams
@@ -56,10 +56,22 @@ class BackendPolicy:
         stops = tuple(sorted(self._codec.stop_tokens))
         params = SamplingParams(max_tokens, temperature, (), stops, seed)
         groups = iter(self.backend.sample(requests, params) if requests else ())
-        return [self._texts(next(groups)) if fit else [None] * n for fit in fits]
+        return [
+            self._texts(next(groups), len(ids)) if fit else [None] * n
+            for ids, fit in zip(contexts, fits, strict=True)
+        ]
 
-    def _texts(self, samples: Sequence[Sample]) -> list[str | None]:
-        return [self._codec.response_text(list(one.tokens))[0] for one in samples]
+    @property
+    def style(self) -> ChatStyle:
+        """What the model's chat template can do, for ``Task.fitted``."""
+        return self._codec.style
+
+    def _texts(self, samples: Sequence[Sample], prompt_tokens: int) -> list[str | None]:
+        texts: list[str | None] = []
+        for one in samples:
+            text, ended = self._codec.response_text(list(one.tokens))
+            texts.append(ModelText(text, not ended, prompt_tokens, len(one.tokens)))
+        return texts
 
 
 def _policy(make: Callable[Arguments, Backend]) -> Callable[Arguments, BackendPolicy]:

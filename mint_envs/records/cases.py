@@ -136,6 +136,8 @@ class Matcher:
 
     def __init__(self, items: Sequence[Item], rows: Sequence[Mapping[str, Any]]) -> None:
         self._places = {ref: i for i, item in enumerate(items) for ref in item.refs}
+        self._ids = {i: ref.problem_id for i, item in enumerate(items) for ref in item.refs
+                     if ref.problem_id is not None}  # fmt: skip
         self._by_row = {_row_key(row): ProblemRef(index=i) for i, row in enumerate(rows)}
 
     def place(self, one: Saved, path: str) -> Saved:
@@ -150,7 +152,22 @@ class Matcher:
                 f"line {one.line} of {path!r} names no problem: give 'index', 'seed', "
                 "'problem_id' or 'prompt' as the environment has it"
             )
+        self._check_id(found, one, path)
         return Saved(one.line, one.turns, one.label, one.row, found)
+
+    def _check_id(self, found: int, one: Saved, path: str) -> None:
+        """Refuse a row whose number names another problem here: its settings were others."""
+        wanted, here = one.row.get("problem_id"), self._ids.get(found)
+        if numbered(one.row) is None or not wanted or here is None or wanted == here:
+            return
+        settings = one.row.get("env_settings")
+        told = settings.items() if isinstance(settings, Mapping) else ()
+        given = " ".join(f"--set {name}={value}" for name, value in told if value is not None)
+        raise DatasetError(
+            f"line {one.line} of {path!r}: {numbered(one.row)} is the problem {here} here, and was "
+            f"{wanted} there: other settings, another version or other data. Give the settings "
+            f"that it was made with{given and f': {given}'}"
+        )
 
     def _find(self, row: Row) -> int | None:
         ref = (

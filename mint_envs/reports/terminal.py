@@ -35,11 +35,16 @@ def progress_bar(console: Console) -> Iterator[Tell]:
 
 def print_report(report: Report, console: Console) -> None:
     """Print every section: its tables, what is wrong, and a word on what was not measured."""
+    print_sections(report, console)
+    console.print()
+    console.print(verdict(report.findings))
+
+
+def print_sections(report: Report, console: Console) -> None:
+    """Print every section, of a report that is no verdict."""
     console.print(Text(f"\n{report.subject}", style="bold"))
     for section in report.sections:
         _section(section, console)
-    console.print()
-    console.print(verdict(report.findings))
 
 
 def verdict(found: list[Finding]) -> Text:

@@ -1,0 +1,104 @@
+"""One response to one problem: what is said to the model, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import Message, Prompt, Reward, Task
+from ..policies import ModelText
+from ..problems import NoVerdict, ProblemRef, as_text, begin, respond_or_cut
+
+
+class Game:
+    """One episode that a policy plays, by messages (text, where the prompt is text).
+
+    ``reward`` is None while it goes on; ``lost``: a response could not be had.
+    """
+
+    def __init__(self, task: Task[Any], problem: Any, ref: ProblemRef, sample: int) -> None:
+        self.ref, self.sample = ref, sample
+        self.problem_id = task.problem_id(problem)
+        self.prompt = task.prompt(problem)
+        self.reward: Reward | None = None
+        self.turns: list[str] = []
+        self.observations: list[str] = []
+        self.lost = self.cut = False
+        self.prompt_tokens: int | None = 0
+        self.tokens: int | None = 0
+        self._task, self._problem = task, problem
+        self._episode = None if task.single_turn else begin(task, problem)
+        self._context: Prompt = self.prompt
+
+    @property
+    def context(self) -> Prompt:
+        """What the model sees next."""
+        return self._context
+
+    @property
+    def over(self) -> bool:
+        return self.lost or self.reward is not None
+
+    @property
+    def pair(self) -> tuple[Any, str]:
+        """The problem and the last response: what a single-turn task scores."""
+        return self._problem, self.turns[-1]
+
+    def take(self, said: str | None) -> None:
+        """Take what the model said to ``context``; None: nothing could be had."""
+        if said is None:
+            self.lost = True
+            return
+        text, ended = _until_stop(str(said), self._task.stop)
+        self.cut = bool(getattr(said, "cut", False)) and not ended
+        self._count(said)
+        self.turns.append(text)
+        if self._episode is None:
+            return
+        answer = respond_or_cut(self._episode, text, self.cut)
+        if isinstance(answer, Reward):
+            self.reward = answer
+        elif isinstance(answer, str | list | tuple):
+            self.observations.append(as_text(answer))
+            self._context = _going_on(self._context, text, answer)
+        else:
+            raise NoVerdict(f"{self.ref}: the episode says {answer!r}, which is no Reward")
+
+    def give_up(self, turns: int) -> None:
+        """End an episode that has gone on for too many turns."""
+        why = f"the episode was not over after {turns} responses"
+        self.reward = Reward(0.0, metadata={"error": why})
+
+    def _count(self, said: str) -> None:
+        for name in ("prompt_tokens", "tokens"):
+            past, now = getattr(self, name), getattr(said, name, None)
+            setattr(self, name, None if past is None or now is None else past + now)
+
+
+def _until_stop(text: str, stops: Sequence[str]) -> tuple[str, bool]:
+    """Return the text up to and with the first of the task's stop strings, and if it has one.
+
+    A sampler that knows them ends there, as the environment does; a ``Policy`` does not.
+    """
+    ends = [place + len(stop) for stop in stops if (place := text.find(stop)) >= 0]
+    return (text[: min(ends)], True) if ends else (text, False)
+
+
+def _going_on(context: Prompt, text: str, answer: str | Sequence[Message]) -> Prompt:
+    if isinstance(context, str):
+        return context + text + as_text(answer)
+    said = Message(role="assistant", content=text)
+    more = [Message(role="user", content=answer)] if isinstance(answer, str) else answer
+    return [*context, said, *more]
+
+
+def estimated_tokens(game: Game, max_tokens: int) -> int:
+    """Return a bound on the tokens of the next turn, before it is asked: one per 2 characters."""
+    return max_tokens + len(as_text(game.context)) // 2
+
+
+def spent_tokens(said: str | None, estimate: int) -> int:
+    """Return the tokens of a turn: as the policy counts them, else the estimate."""
+    if isinstance(said, ModelText) and said.prompt_tokens is not None and said.tokens is not None:
+        return said.prompt_tokens + said.tokens
+    return estimate
