@@ -108,6 +108,10 @@ CASES: dict[str, list[Settings]] = {
         {"partial_credit": False},
         {"max_words": 100},
         {"reward": "quickstart-heuristic"},
+        *({"instructions": kinds} for kinds in ("ifbench", "ifrlvr")),
+        *({"instructions": kinds, "split": "test"} for kinds in ("ifbench", "ifrlvr")),
+        {"verdict": "loose"},
+        {"dataset": "tests/data/golden/rows/chat.jsonl", "official": True},
         {"dataset": "tests/data/golden/rows/chat.jsonl"},
     ],
     "mint/Mix-v0": [

@@ -301,8 +301,8 @@ def test_settings_out_of_range(settings: dict[str, Any], message: str) -> None:
 ROW = {"key": 1, "prompt": "Name two rivers. No commas.",
        "instruction_id_list": ["punctuation:no_comma", "keywords:existence"],
        "kwargs": [{"keywords": None}, {"keywords": ["Nile"], "num_words": None}]}  # fmt: skip
-LEFT = {"prompt": "Answer in German.", "instruction_id_list": ["language:response_language"],
-        "kwargs": [{"language": "de"}]}  # fmt: skip
+GERMAN = {"prompt": "Answer in German.", "instruction_id_list": ["language:response_language"],
+          "kwargs": [{"language": "de"}]}  # fmt: skip
 
 
 def rows_file(folder: Path, *rows: dict[str, Any]) -> str:
@@ -312,8 +312,11 @@ def rows_file(folder: Path, *rows: dict[str, Any]) -> str:
 
 
 def test_rows_of_a_data_set(tmp_path: Path) -> None:
-    task = ChatTask(dataset=rows_file(tmp_path, LEFT, ROW))
-    assert task.size == 1
+    task = ChatTask(dataset=rows_file(tmp_path, ROW, GERMAN))
+    assert task.size == 2
+    german = task.problem(1)
+    assert task.score(german, "Das ist ein kurzer Satz, den ich sage.").score == 1.0
+    assert task.score(german, "This is a short sentence that I say.").score == 0.0
     problem = task.problem(0)
     assert task.prompt(problem) == [{"role": "user", "content": ROW["prompt"]}]
     assert task.score(problem, "Nile and Rhine are rivers").score == 1.0
@@ -321,7 +324,7 @@ def test_rows_of_a_data_set(tmp_path: Path) -> None:
     assert task.score(problem, "Nile " * 20).metadata["gate"] == "repetition"
     assert task.score(problem, "Po").score == 0.0
     with pytest.raises(IndexOutOfRange):
-        task.problem(1)
+        task.problem(2)
 
 
 @pytest.mark.parametrize(
@@ -332,7 +335,7 @@ def test_rows_of_a_data_set(tmp_path: Path) -> None:
         ({**ROW, "kwargs": "{}"}, "must be lists"),
         ({**ROW, "kwargs": [{}, {}]}, "row 1 .* needs argument 'keywords'"),
         ({**ROW, "instruction_id_list": ["a", "b"]}, "unknown kind 'a'"),
-        (LEFT, "left out"),
+        ({**GERMAN, "kwargs": [{"language": "xx"}]}, "row 1 .* a code of a language"),
     ],
 )
 def test_broken_rows(row: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Chat: verifiable instructions (``grade_instructions``), judges, and mint/Chat-v0."""
 
-from .instructions import KINDS, LEFT_OUT, grade_instructions
+from .instructions import LEFT_OUT, grade_instructions
 from .judge import Answer, Judge, Question, ScriptedJudge
+from .kinds import KINDS
 from .tasks import ChatProblem, ChatTask
 
 __all__ = [

@@ -5,7 +5,9 @@ from __future__ import annotations
 from ..family import Family
 
 FAMILY = Family(
-    client_settings=frozenset(["level", "most", "kinds", "partial_credit", "max_words", "split"]),
+    client_settings=frozenset(
+        "instructions verdict level most kinds partial_credit max_words split".split()
+    ),
     presets={
         "documents": {"max_tokens": 128, "temperature": 1.0},
         "local": {

@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from ..forms import Form, Text, small
+from ..forms import Flag, Form, Text, small
 
 
 class ChatItem(Form):
-    """Arguments of ``mint_envs.chat.grade_instructions``; instructions in IFEval's names."""
+    """Arguments of ``mint_envs.chat.grade_instructions``; kinds in the names of their sources."""
 
     grader: ClassVar[str] = "mint_envs.chat.instructions:grade_instructions"
     response: Text
@@ -20,3 +20,5 @@ class ChatItem(Form):
         AfterValidator(small),
     ]
     prompt: Text = ""
+    loose: Flag = False
+    official: Flag = False

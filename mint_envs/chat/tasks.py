@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from ..core import Message, Prompt, Reward
-from ..datasets import DatasetTask, field, load_rows
+from ..datasets import DatasetTask, field, held_out, load_rows
 from ..errors import DatasetError, SettingError, did_you_mean, require
 from ..family import CommonSettings, Dataset, Drop, Level, PartialCredit, Split
 from ..thinking import spoken
@@ -21,9 +21,12 @@ from .heuristic import quickstart_heuristic
 from .instructions import LEFT_OUT, Instruction, check_instructions, grade_said
 from .judge.settings import CHOICES, KEY_ENV, JudgeSettings
 from .judged import JudgedAnswer, judged
+from .kinds import SETS
+from .made import draw_made, kinds_of
 from .topics import REQUESTS, TOPICS, Topic
 
 _REPEAT = "combination:repeat_prompt"
+_MOST_DRAWN = 500  # prompts, to find one in a split
 _LEVELS = {"full": ASKS, "easy": EASY}
 
 
@@ -36,12 +39,15 @@ class ChatProblem:
     instructions: tuple[Instruction, ...]
     topic: Topic | None = None  # None: a row of a data set
     answer: str = ""
+    form: str = "prose"  # of a drawn prompt: see ``makers.maker.Maker``
 
 
 class ChatTask(DatasetTask[ChatProblem]):
     """Requests with one to four instructions that can be checked, drawn from the seed.
 
-    ``level="easy"``: one short instruction, for a small model.
+    ``level="easy"``: one short instruction, for a small model. ``instructions="ifbench"`` or
+    ``"ifrlvr"``: one instruction of those kinds. Some of them (``made.HELD_OUT``) are asked for
+    by ``split="test"`` only, unless ``kinds`` names them.
 
     The reward is the fraction of the instructions that the response follows, times a gate that
     is 0 for what is no answer: nothing, one thing again and again, the prompt copied, no prose,
@@ -68,6 +74,16 @@ class ChatTask(DatasetTask[ChatProblem]):
         kinds: Annotated[
             str | None, "kinds to draw from, divided by commas; default: all of the level"
         ] = None,
+        instructions: Annotated[
+            Literal["ifeval", "ifbench", "ifrlvr"], "whose kinds drawn prompts ask for"
+        ] = "ifeval",
+        verdict: Annotated[
+            Literal["strict", "loose"],
+            "'loose': also followed without the first or last line, or without stars",
+        ] = "strict",
+        official: Annotated[
+            bool, "rows: the verdicts of the official checkers, where ours are stricter"
+        ] = False,
         partial_credit: PartialCredit = True,  # one step on the way is worth something
         max_words: Annotated[int, "an answer of more words earns 0"] = 1000,
         reward: Annotated[
@@ -108,7 +124,18 @@ class ChatTask(DatasetTask[ChatProblem]):
             reward in ("instructions", "quickstart-heuristic"),
             f"reward={reward!r}: 'instructions' or 'quickstart-heuristic'",
         )
-        self._level, self._kinds = level, _kinds(level, kinds)
+        require(verdict in ("strict", "loose"), f"verdict={verdict!r}: 'strict' or 'loose'")
+        require(dataset is not None or not official, "official=True is for rows: give dataset=...")
+        require(instructions in SETS, f"instructions={instructions!r}: one of {', '.join(SETS)}")
+        require(
+            instructions == "ifeval" or (most == 4 and level == "full"),
+            f"instructions={instructions!r} has one instruction a prompt, of one level: leave out "
+            "most and level",
+        )
+        self._loose, self._official, self._instructions = verdict == "loose", official, instructions
+        self._level = level
+        self._kinds = _kinds(level, kinds) if instructions == "ifeval" else frozenset[str]()
+        self._made_kinds = made_kinds(instructions, kinds, split)
         self._most = 1 if level == "easy" else most
         self._partial_credit, self._max_words = partial_credit, max_words
         self._heuristic = reward == "quickstart-heuristic"
@@ -122,7 +149,9 @@ class ChatTask(DatasetTask[ChatProblem]):
         )
         self.nondeterministic = self._judge is not None and self._judge.nondeterministic
         rows = None if dataset is None else _problems(dataset, split, self._judge is not None)
-        super().__init__(rows, split, drop)
+        by_kind = rows is None and instructions != "ifeval" and kinds is None
+        super().__init__(rows, "all" if by_kind else split, drop)
+        self._needs_a_prompt(kinds, split)
 
     def key(self, problem: ChatProblem) -> str:
         return problem.prompt
@@ -147,7 +176,14 @@ class ChatTask(DatasetTask[ChatProblem]):
     def _graded(self, problem: ChatProblem, text: str) -> Reward:
         if self._heuristic:
             return quickstart_heuristic(text)
-        graded = grade_said(text, problem.instructions, problem.request)
+        graded = grade_said(
+            text,
+            problem.instructions,
+            problem.request,
+            loose=self._loose,
+            official=self._official,
+            trained=problem.topic is not None,
+        )
         gate = self._gate(problem, text)
         followed = graded.score or 0.0
         earned = followed if self._partial_credit else float(followed == 1.0)
@@ -155,11 +191,13 @@ class ChatTask(DatasetTask[ChatProblem]):
         return Reward(0.0 if gate else earned, parts, {**graded.metadata, "gate": gate})
 
     def _gate(self, problem: ChatProblem, text: str) -> str:
+        if problem.form == "fixed":  # one word may be right, and a copy may be what is asked for
+            return "too long" if is_too_long(text, self._max_words) else ""
         return failed_gate(
             _without_repeat(text, problem),
             problem.prompt,
             () if problem.topic is None else problem.topic.stems,
-            english=problem.topic is not None,
+            english=problem.topic is not None and problem.form == "prose",
             max_words=self._max_words,
         )
 
@@ -178,9 +216,17 @@ class ChatTask(DatasetTask[ChatProblem]):
             return {}
         if self._heuristic:
             return {problem.answer: 1.0, "": 0.0}
+        if problem.form == "fixed":  # a blank answer is wrong, whatever else is right
+            return {problem.answer: 1.0, "": 0.0}
         return {problem.answer: 1.0, problem.prompt: 0.0, "": 0.0}
 
     def draw(self, rng: np.random.Generator) -> ChatProblem:
+        if self._instructions != "ifeval" and not self._heuristic:
+            made = draw_made(rng, self._made_kinds)
+            asked = (made.instruction,)
+            return ChatProblem(
+                made.prompt, made.request, asked, made.topic, made.answer, form=made.form
+            )
         topic = TOPICS[int(rng.integers(len(TOPICS)))]
         request = REQUESTS[int(rng.integers(len(REQUESTS)))].format(topic.name)
         count = 0 if self._heuristic else int(rng.integers(1, self._most + 1))
@@ -189,8 +235,21 @@ class ChatTask(DatasetTask[ChatProblem]):
         prompt = " ".join([request, *(text for _, text in drawn)])
         return ChatProblem(prompt, request, tuple(one for one, _ in drawn), topic)
 
+    def _needs_a_prompt(self, kinds: str | None, split: str | None) -> None:
+        """Raise SettingError where no prompt of the kinds is in the split."""
+        if self.rows is not None or kinds is None or split == "all":
+            return
+        rng = np.random.default_rng(0)
+        keys = (self.key(self.draw(rng)) for _ in range(_MOST_DRAWN))
+        require(
+            any(held_out(key) == (split == "test") for key in keys),
+            f"kinds={kinds!r} has no prompt of split={split or 'train'!r}: name more, or 'all'",
+        )
+
     def _composed(self, problem: ChatProblem) -> str:
         """Return an answer that follows all of the prompt, or ``""`` if none is found."""
+        if problem.answer:
+            return problem.answer if self._graded(problem, problem.answer).score == 1.0 else ""
         assert problem.topic is not None
         found = (
             answer
@@ -213,10 +272,19 @@ def _spoken_lines(response: str) -> str:
     return spoken(response).replace("\r\n", "\n")
 
 
+def made_kinds(instructions: str, kinds: str | None, split: str | None) -> list[str]:
+    """Return the kinds that prompts of IFBench or IF-RLVR ask for, in a fixed order."""
+    if kinds is None or instructions == "ifeval":
+        return kinds_of(instructions, split)
+    return sorted(_named_kinds(kinds, frozenset(SETS[instructions])))
+
+
 def _kinds(level: str, kinds: str | None) -> frozenset[str]:
     valid = frozenset(ask.kind for ask in _LEVELS[level])
-    if kinds is None:
-        return valid
+    return valid if kinds is None else _named_kinds(kinds, valid)
+
+
+def _named_kinds(kinds: str, valid: frozenset[str]) -> frozenset[str]:
     wanted = frozenset(kind.strip() for kind in kinds.split(","))
     for kind in sorted(wanted - valid):
         raise SettingError(f"kinds={kinds!r}: no {kind!r} to draw. {did_you_mean(kind, valid)}")
