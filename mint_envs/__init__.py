@@ -28,6 +28,7 @@ from .vector import TokenVectorEnv
 
 if TYPE_CHECKING:
     from . import chat, code, math, testing, tooluse, wrappers
+    from .interop.reward_functions import from_reward_func
 
 __version__ = "0.1.0"
 
@@ -47,6 +48,7 @@ __all__ = [
     "code",
     "env_ids",
     "from_adapter",
+    "from_reward_func",
     "make",
     "math",
     "register",
@@ -63,6 +65,8 @@ _ROOMS = {"testing", "wrappers", *(task.split(".")[1] for task in BUILT_IN.value
 
 def __getattr__(name: str) -> Any:
     """Load a room (``mint_envs.math``) when it is first used, so that the import stays light."""
+    if name == "from_reward_func":  # it brings the room of the benchmark with it
+        return importlib.import_module(".interop.reward_functions", __name__).from_reward_func
     if name in _ROOMS:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

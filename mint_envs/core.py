@@ -116,6 +116,23 @@ def _unit(value: Any, name: str) -> float:
     return number + 0.0  # turns -0.0 into 0.0, so that equal rewards print alike
 
 
+def as_reward(value: Any) -> Reward:
+    """Return what ``score`` gave as a Reward: a plain number or a bool is one by itself.
+
+    Raises:
+        RewardError: it is anything else. Nothing at all is no verdict: a reward that could not be
+            measured is ``Reward(None)``.
+    """
+    if isinstance(value, Reward):
+        return value
+    if isinstance(value, bool | int | float | np.bool_ | np.number):
+        return Reward(float(value))
+    raise RewardError(
+        f"score() gave {value!r:.80}, a {type(value).__name__}. Return Reward(score) or a number "
+        "in [0, 1]; Reward(None) if it could not be measured"
+    )
+
+
 class Episode(ABC):
     """The course of one problem: what the environment says back to each response."""
 
@@ -156,12 +173,15 @@ class Task(ABC, Generic[Problem]):
         """Return what the model sees first: text to be continued, or chat messages."""
 
     def score(self, problem: Problem, response: str) -> Reward:
-        """Return the verdict on ``response``. Pure; any string gets a Reward, never an error."""
+        """Return the verdict on ``response``. Pure; any string gets a Reward, never an error.
+
+        A plain number is taken as its score: see ``as_reward``.
+        """
         raise NotImplementedError(f"{type(self).__name__} defines neither score() nor start()")
 
     def score_batch(self, pairs: Sequence[tuple[Problem, str]]) -> list[Reward]:
         """Score many (problem, response) pairs, in order. Override it to use every core."""
-        return [self.score(problem, response) for problem, response in pairs]
+        return [as_reward(self.score(problem, response)) for problem, response in pairs]
 
     def start(self, problem: Problem) -> Episode:
         """Begin an episode. The default is a single turn that ends with ``score``."""
@@ -219,6 +239,6 @@ class _SingleTurn(Episode):
         self._task, self._problem = task, problem
 
     def respond(self, text: str) -> Reward:
-        return self._task.score(self._problem, text)
+        return as_reward(self._task.score(self._problem, text))
 
     cut = respond

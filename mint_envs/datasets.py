@@ -6,6 +6,7 @@ line where there is one.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 from abc import abstractmethod
@@ -23,7 +24,7 @@ from .problems import row_at
 
 Row = Mapping[str, Any]
 
-_FILES = (".jsonl", ".jsonl.gz", ".json", ".parquet")
+_FILES = (".jsonl", ".jsonl.gz", ".json", ".parquet", ".csv")
 
 #: One problem in this many is held out when a set without splits of its own is split.
 HELD_OUT = 10
@@ -93,11 +94,23 @@ class DatasetTask(Task[Problem]):
 
 
 def load_rows(source: str, split: str | None = None, *, cut_last_line: bool = False) -> list[Row]:
-    """Return all rows of ``source``.
+    """Return all rows of ``source``: see ``placed_rows``.
+
+    Raises:
+        DatasetError: it does not exist, has no rows, or a row is broken (named by line).
+    """
+    return [row for _, row in placed_rows(source, split, cut_last_line=cut_last_line)]
+
+
+def placed_rows(
+    source: str, split: str | None = None, *, cut_last_line: bool = False
+) -> list[tuple[str, Row]]:
+    """Return (where it stands, row) for all rows of ``source``.
 
     Args:
-        source: a path that ends in .jsonl, .jsonl.gz, .json (a list) or .parquet, or the name of
-            a Hugging Face data set (``"openai/gsm8k"``, ``"openai/gsm8k:main"`` for a config).
+        source: a path that ends in .jsonl, .jsonl.gz, .json (a list), .parquet or .csv (with a
+            line of names); a folder of such files, taken by name; or the name of a Hugging Face
+            data set (``"openai/gsm8k"``, ``"openai/gsm8k:main"`` for a config).
         split: of a Hugging Face set, its split (default ``"train"``); of a file, ``"test"`` is
             one row in ten, chosen by a digest of the row, ``"train"`` the others, ``None`` all.
         cut_last_line: leave out a last line without its end, as a killed writer leaves it.
@@ -106,25 +119,41 @@ def load_rows(source: str, split: str | None = None, *, cut_last_line: bool = Fa
         DatasetError: it does not exist, has no rows, or a row is broken (named by line).
     """
     path = Path(source)
-    if not source.endswith(_FILES):
+    if not source.endswith(_FILES) and not path.is_dir():
         if path.exists():
             raise DatasetError(f"dataset={source!r} must end in one of {', '.join(_FILES)}")
-        return _hub_rows(source, split or "train")
-    if not path.is_file():
+        found = enumerate(_hub_rows(source, split or "train"), 1)
+        return [(f"row {number} of {source!r}", row) for number, row in found]
+    if not path.exists():
         raise DatasetError(f"dataset={source!r} does not exist (looked from {Path.cwd()})")
     if split not in (None, "all", "train", "test"):
         raise DatasetError(f"split={split!r} of a file must be 'train', 'test' or 'all'")
-    rows = [row for _, row in numbered_rows(path, cut_last_line)]
+    files = _files_of(path) if path.is_dir() else [path]
+    rows = [
+        (f"row {number} of {str(file)!r}", row)
+        for file in files
+        for number, row in numbered_rows(file, cut_last_line)
+    ]
     if not rows:
         raise DatasetError(f"dataset={source!r} is empty: it must hold at least one row")
     return rows if split in (None, "all") else _side(rows, split, source)
 
 
-def _side(rows: list[Row], split: str | None, source: str) -> list[Row]:
+def _files_of(folder: Path) -> list[Path]:
+    """Return the files of a folder that hold rows, by name."""
+    found = sorted(path for path in folder.iterdir() if path.name.endswith(_FILES))
+    if not found:
+        raise DatasetError(
+            f"dataset='{folder}' is a folder without a file that ends in {', '.join(_FILES)}"
+        )
+    return found
+
+
+def _side(rows: list[tuple[str, Row]], split: str | None, source: str) -> list[tuple[str, Row]]:
     """Return the rows of one split of a file."""
     kept = [
-        row
-        for row in rows
+        (where, row)
+        for where, row in rows
         if held_out(json.dumps(row, sort_keys=True, default=str)) == (split == "test")
     ]
     if not kept:
@@ -135,7 +164,7 @@ def _side(rows: list[Row], split: str | None, source: str) -> list[Row]:
 
 
 def numbered_rows(path: Path, cut_last_line: bool = False) -> Iterator[tuple[int, Row]]:
-    """Yield (line number, row) of a .jsonl, .jsonl.gz, .json or .parquet file.
+    """Yield (line number, row) of a .jsonl, .jsonl.gz, .json, .parquet or .csv file.
 
     ``cut_last_line`` leaves out a last line without its end, as a killed writer leaves it.
 
@@ -144,6 +173,8 @@ def numbered_rows(path: Path, cut_last_line: bool = False) -> Iterator[tuple[int
     """
     if path.name.endswith(".parquet"):
         return iter(enumerate(_parquet_rows(path), 1))
+    if path.suffix == ".csv":
+        return _csv_rows(path)
     if path.suffix == ".json":
         return iter(enumerate(_json_rows(path), 1))
     return read_rows(path, on_torn=(lambda _: None) if cut_last_line else None)
@@ -195,6 +226,11 @@ def field(row: Row, names: Sequence[str], source: str, number: int) -> Any:
     value = look_up(row, names)
     if value is not None:
         return value
+    if empty := next((name for name in names if name in row), None):
+        raise DatasetError(
+            f"row {number} of dataset={source!r}: the field {empty!r} is null. Give it a value, or "
+            "leave the row out"
+        )
     raise DatasetError(
         f"row {number} of dataset={source!r} has none of the fields {', '.join(names)}; "
         f"it has {', '.join(map(str, row)) or '(nothing)'}. Name the right one by a setting."
@@ -225,6 +261,24 @@ def _list_of_rows(rows: Any, path: Path) -> list[Row]:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DatasetError(f"dataset='{path}' must hold a list of objects")
     return rows
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """Yield (line, row) of a CSV file with a line of names; an empty cell is null."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            if not reader.fieldnames or len(set(reader.fieldnames)) < len(reader.fieldnames):
+                raise DatasetError(f"'{path}' needs a first line with a name for each column")
+            for row in reader:
+                if None in row or None in row.values():
+                    raise DatasetError(
+                        f"line {reader.line_num} of '{path}' has not the {len(reader.fieldnames)} "
+                        "cells that the first line names"
+                    )
+                yield reader.line_num, {name: value or None for name, value in row.items()}
+    except (OSError, csv.Error, UnicodeDecodeError) as error:
+        raise DatasetError(f"'{path}' cannot be read: {error}") from error
 
 
 def _parquet_rows(path: Path) -> list[Row]:

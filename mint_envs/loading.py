@@ -8,6 +8,7 @@ processes find the module under the same name. Whatever is named twice is loaded
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,10 @@ from types import ModuleType
 from typing import Any
 
 from .errors import SettingError, did_you_mean, require
+
+#: The id of an environment that a function or a task class makes by itself: ``locate`` writes it,
+#: ``registration`` registers it when it is asked for.
+FUNCTIONS = re.compile(r"functions/([\w.]+)\.(\w+)-v0")
 
 
 class Loaded:
@@ -54,7 +59,8 @@ def locate(id: str) -> str:
     """Import the module of ``"module:id"``, and return the id as ``gym.make`` takes it.
 
     ``"echo:my/Echo-v0"`` looks for ``echo`` in the working folder too, which a command does not
-    do by itself; ``"path/to/echo.py:my/Echo-v0"`` names the file.
+    do by itself; ``"path/to/echo.py:my/Echo-v0"`` names the file. ``"rewards.py:exact"`` is no id
+    but a reward function, or a task class: it gets one.
 
     Raises:
         SettingError: there is no such module or file, or the file's name is another module's.
@@ -62,8 +68,14 @@ def locate(id: str) -> str:
     module, colon, name = id.rpartition(":")
     if not colon:
         return id
-    load_module(module, id)
-    return f"{Path(module).stem if is_file(module) else module}:{name}"
+    loaded = load_module(module, id)
+    home = Path(module).stem if is_file(module) else module
+    if name.isidentifier():  # an id has a version
+        if not callable(getattr(loaded, name, None)):
+            meant = did_you_mean(name, _callables_in(loaded))
+            raise SettingError(f"{id}: {module} has no function {name!r}. {meant}")
+        return f"functions/{home}.{name}-v0"
+    return f"{home}:{name}"
 
 
 def is_file(name: str) -> bool:

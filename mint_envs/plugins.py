@@ -75,8 +75,12 @@ def _warn_of(point: EntryPoint, fault: str) -> None:
     warnings.warn(f"plug-in {point.name!r} ({point.value}){package} {fault}", stacklevel=2)
 
 
-def find_lazily(register: Register) -> None:
-    """Let ``gym.make`` load plug-ins before it gives an id up. Gymnasium has no hook for that."""
+def find_lazily(find_missing: Callable[[str], None]) -> None:
+    """Let ``gym.make`` look further before it gives an id up. Gymnasium has no hook for that.
+
+    Args:
+        find_missing: is told an id that is not registered, and may register it.
+    """
     find = getattr(theirs, "_find_spec", None)
     if find is None or hasattr(find, "__wrapped__"):
         return  # a later Gymnasium: ``mint_envs.make`` and the commands find them all the same
@@ -84,7 +88,7 @@ def find_lazily(register: Register) -> None:
     @wraps(find)
     def found(env_id: str) -> Any:
         if ":" not in env_id and env_id not in gym.registry:
-            load_plugins(register)
+            find_missing(env_id)
         return find(env_id)
 
     theirs._find_spec = found

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .core import Episode, Message, Reward, Task
+from .core import Episode, Message, Reward, Task, as_reward
 from .errors import IndexOutOfRange, MintEnvsError, SettingError, require
 
 #: The responses of one episode, one a turn; of a single-turn task the last of them counts.
@@ -245,6 +245,6 @@ def respond_or_cut(episode: Episode, text: str, cut: bool) -> Answer:
 
 
 def _checked_reward(answer: Any) -> Reward:
-    if isinstance(answer, Reward):
-        return answer
+    if isinstance(answer, Reward | bool | int | float | np.bool_ | np.number):
+        return as_reward(answer)
     raise NoVerdict(f"gets {answer!r}, a {type(answer).__name__}")

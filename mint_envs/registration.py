@@ -26,7 +26,7 @@ from .env import TokenEnv
 from .errors import SettingError, did_you_mean, require
 from .family import BUILT_IN, Family, record_of
 from .interop.mint import AdapterTask, RLAdapter
-from .loading import imported, locate
+from .loading import FUNCTIONS, imported, locate
 from .plugins import ID, find_lazily, load_plugins
 from .vector import TokenVectorEnv
 
@@ -63,7 +63,8 @@ def register(
         id: ``"namespace/Name-v0"``; it carries a version, since a changed prompt or reward is a
             new one. Registering an id again replaces it.
         task: a ``Task`` subclass whose keyword arguments are the settings, a function that
-            returns a task, an ``RLAdapter`` subclass, or ``"module:Class"``.
+            returns a task, an ``RLAdapter`` subclass, ``"module:Class"``, or what
+            ``from_reward_func`` returned.
         presets: defaults of ``mint-grpo`` for it, by name: ``{"local": {"steps": 20}}`` for a
             small model on this machine, ``"documents"`` for any other.
         client_settings: settings that a client of ``mint-envs serve`` may choose.
@@ -76,6 +77,13 @@ def register(
     """
     if not ID.fullmatch(id):
         raise SettingError(f"id={id!r} must look like 'namespace/Name-v0', with a version")
+    if recipe := getattr(task, "recipe", None):
+        task, defaults = recipe[0], {**recipe[1], **defaults}
+    if isinstance(task, Task) and not callable(task):
+        raise SettingError(
+            f"task={task!r} is one task, and other processes make it anew: give its class, "
+            "'module:Class', or what from_reward_func() made of functions and a file by name"
+        )
     if not (isinstance(task, str) or callable(task)):
         raise SettingError(f"task={task!r} must be a Task subclass, or 'module:Class'")
     spec = task if isinstance(task, str) else _importable(task)
@@ -101,7 +109,15 @@ def register_built_in() -> None:
         if id not in gym.registry:
             register(id, task)
             del _families[id]  # it stands in the family's folder
-    find_lazily(register)
+    find_lazily(_find_missing)
+
+
+def _find_missing(id: str) -> None:
+    """Register an id that is not there, if it is that of a function, or of a plug-in."""
+    if FUNCTIONS.fullmatch(id):
+        imported("mint_envs.interop.reward_functions:register_function")(id, register)
+    else:
+        load_plugins(register)
 
 
 def register_envs() -> None:
@@ -190,7 +206,7 @@ def find_spec(id: str) -> Any:
     """
     name = locate(id).rpartition(":")[2]
     if name not in gym.registry:
-        load_plugins(register)
+        _find_missing(name)
     return gym.spec(name)
 
 

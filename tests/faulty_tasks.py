@@ -133,9 +133,9 @@ class RewardNaN(Adder):
         return Reward(float("nan")) if "?" in response else super().score(problem, response)
 
 
-class RewardIsFloat(Adder):
+class RewardIsText(Adder):
     def score(self, problem: Sum, response: str) -> Any:
-        return float(response.strip() == self.answer(problem))
+        return str(float(response.strip() == self.answer(problem)))
 
 
 class RaisesOnText(Adder):

@@ -82,7 +82,7 @@ def test_text_that_only_looks_like_a_line_end_is_none(tmp_path: Path) -> None:
         ("a.jsonl", b"", "is empty"),
         ("a.jsonl", b"\n\n \n", "is empty"),
         ("a.json", b"[]", "is empty"),
-        ("a.csv", b"a,b", "must end in one of .jsonl"),
+        ("a.tsv", b"a\tb", "must end in one of .jsonl"),
     ],
 )
 def test_a_broken_file_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -96,7 +96,7 @@ def test_a_broken_file_is_named(tmp_path: Path, name: str, content: bytes, messa
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"missing.jsonl' does not exist \(looked from"):
         load_rows(str(tmp_path / "missing.jsonl"))
-    with pytest.raises(DatasetError, match="must end in one of"):
+    with pytest.raises(DatasetError, match="is a folder without a file"):
         load_rows(str(tmp_path))
 
 
@@ -128,7 +128,9 @@ def test_fields_by_name_and_path() -> None:
     with pytest.raises(
         DatasetError, match=r"row 7 of dataset='x' has none .* it has a, answer, none"
     ):
-        field(row, ["none", "a.c", "answer.x"], "x", 7)
+        field(row, ["nothing", "a.c", "answer.x"], "x", 7)
+    with pytest.raises(DatasetError, match="row 7 of dataset='x': the field 'none' is null"):
+        field(row, ["none", "a.c"], "x", 7)
     with pytest.raises(DatasetError, match=r"it has \(nothing\)"):
         field({}, ["a"], "x", 1)
 

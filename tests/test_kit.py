@@ -41,7 +41,7 @@ TASKS: dict[type, set[str]] = {
     faulty_tasks.RewardTwo: {"range"},
     faulty_tasks.RewardTwoForced: {"range"},
     faulty_tasks.RewardNaN: {"range"},
-    faulty_tasks.RewardIsFloat: {"reward"},
+    faulty_tasks.RewardIsText: {"reward"},
     faulty_tasks.RaisesOnText: {"any text"},
     faulty_tasks.RaisesOnDigits: {"any text"},
     faulty_tasks.RaisesOnDepth: {"any text"},

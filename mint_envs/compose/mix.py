@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ..core import ChatStyle, Episode, Message, Prompt, Reward, Task
+from ..core import ChatStyle, Episode, Message, Prompt, Reward, Task, as_reward
 from ..errors import SettingError, require
 from ..family import Split
 from ..registration import settings_of, task_of
@@ -81,7 +81,8 @@ class MixTask(Task[MixProblem]):
         return self._task(problem).prompt(problem.problem)
 
     def score(self, problem: MixProblem, response: str) -> Reward:
-        return self._signed(problem, self._task(problem).score(problem.problem, response))
+        reward = as_reward(self._task(problem).score(problem.problem, response))
+        return self._signed(problem, reward)
 
     def score_batch(self, pairs: Sequence[tuple[MixProblem, str]]) -> list[Reward]:
         """Score each member's share in one batch of its own."""

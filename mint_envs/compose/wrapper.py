@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ..core import ChatStyle, Episode, Message, Prompt, Reward, Task
+from ..core import ChatStyle, Episode, Message, Prompt, Reward, Task, as_reward
 from ..env import TokenEnv
 from ..errors import SettingError
 
@@ -36,7 +36,7 @@ class TaskWrapper(Task[Any]):
         return self.task.prompt(problem)
 
     def score(self, problem: Any, response: str) -> Reward:
-        return self.task.score(problem, response)
+        return as_reward(self.task.score(problem, response))
 
     def score_batch(self, pairs: Sequence[tuple[Any, str]]) -> list[Reward]:
         return self.task.score_batch(pairs)
@@ -82,7 +82,7 @@ class ShapedTask(TaskWrapper):
         return self.shape(reward, turns) if reward.measured else reward
 
     def score(self, problem: Any, response: str) -> Reward:
-        return self.shaped(self.task.score(problem, response), [response])
+        return self.shaped(as_reward(self.task.score(problem, response)), [response])
 
     def score_batch(self, pairs: Sequence[tuple[Any, str]]) -> list[Reward]:
         rewards = self.task.score_batch(pairs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import re
 import warnings
@@ -92,6 +93,7 @@ class TaskCheck:
                 return
             self.drawn, self.many = problems.drawn, problems.many
             repeats = RepeatCheck(self.task, self.findings, self.drawn)
+            self._note_numbers()
             self._worked_examples(solve is not None)
             self._solved_from_prompt(solve)
             self._rewritings(harmless)
@@ -105,6 +107,18 @@ class TaskCheck:
             self.judge.compare_parts()
             if problems.reproducible:
                 repeats.run(other_process)
+
+    def _note_numbers(self) -> None:
+        """Say, once, that a number was taken for a Reward."""
+        if not self.task.single_turn:
+            return
+        with contextlib.suppress(Exception, SystemExit):  # what raises is told elsewhere
+            given = self.task.score(self.drawn[0].problem, "")
+            if not isinstance(given, Reward):
+                self.findings.notes.append(
+                    f"score() returns a {type(given).__name__}, which is taken for Reward(score); "
+                    "with a Reward it can also say why: parts and metadata"
+                )
 
     def _worked_examples(self, solvable: bool) -> None:
         """The first example earns the full mark, "" nothing, and every value holds."""

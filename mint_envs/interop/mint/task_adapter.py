@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...core import Reward, Task
+from ...core import Reward, Task, as_reward
 from ...errors import RewardError, require
 from ...problems import ProblemRef
 from ...tokens import Codec
@@ -36,13 +36,13 @@ class EnvAdapter(RLAdapter):
         return ids
 
     def compute_reward(self, response: str, sample: Any) -> float:
-        return self._number(self.task.score(sample, self._without_end(response)))
+        return self._number(as_reward(self.task.score(sample, self._without_end(response))))
 
     def __call__(self, prompt: Any, response: Any) -> Reward:
         ids = tuple(int(i) for i in prompt.to_ints())
         require(ids in self._problems, "this prompt was not made by make_prompt() of this adapter")
         text, _ = self._codec.response_text([int(i) for i in response.to_ints()])
-        return self.task.score(self._problems[ids], text)
+        return as_reward(self.task.score(self._problems[ids], text))
 
     def examples(self, sample: Any) -> Mapping[str, float]:
         return self.task.examples(sample)
