@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..bench.stats import rate_text
-from ..code.rows import READERS as CODE_FORMS
+from ..code.rows import reader_of
 from ..core import Prompt
 from ..datasets import Row, load_rows, look_up, row_id
 from ..errors import DatasetError, SettingError
@@ -113,8 +113,7 @@ def _rows_to_audit(
 
 
 def _row_kind(row: Row) -> str:
-    code = any(all(row.get(key) is not None for key in keys) for keys, _ in CODE_FORMS)
-    return "code" if code else "math"
+    return "math" if reader_of(row) is None else "code"
 
 
 def _question(row: Row) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from .checkers import Checker
 from .limits import NO_LIMITS, RowLimits
 from .names import Names
-from .values import EXACT, Tolerance
+from .values import EXACT, Tolerance, text_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,11 @@ class Plan:
         seen: Counter[str] = Counter()
         rounds = []
         for index, test in enumerate(self.tests):
-            key = test.stdout if isinstance(test, IoTest) else f"{test.how} {test.expected!r}"
+            key = (
+                test.stdout
+                if isinstance(test, IoTest)
+                else f"{test.how} {text_form(test.expected)}"
+            )
             rounds.append((seen[key], index))
             seen[key] += 1
         chosen = sorted(index for _, index in sorted(rounds)[:count])

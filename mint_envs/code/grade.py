@@ -22,7 +22,7 @@ from ..sandbox import Job, Outcome, Sandbox, language_name, shared
 from .extract import extract
 from .plan import IoTest, Plan, ValueTest, make_plan
 from .scripts import ERROR, LIMIT, NOT_RUN, PASSED, WRONG, ScriptRun
-from .values import shorten, show_wire, truth, visible, wire_equals
+from .values import shorten, show_wire, text_form, truth, visible, wire_equals
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def _read_case(response: str, plan: Plan, settings: GradeSettings) -> _Case:
 
 def _jobs(case: _Case) -> list[Job]:
     settings, plan = case.settings, case.plan
-    program = f"{plan.preamble}\n{case.program}" if plan.preamble else case.program
+    program = _after(plan.preamble, case.program)
     seconds, memory, language = settings.sandbox_timeout_s, settings.memory_mb, settings.language
     early = not settings.partial_credit
     if plan.kind == "main":
@@ -160,6 +160,17 @@ def _jobs(case: _Case) -> list[Job]:
         Job(program, "split", setup=plan.setup, stubs=plan.stubs, steps=steps, stop_early=early,
             limits=limits, first=len(plan.first), names=names)
     ]  # fmt: skip
+
+
+_FUTURE = re.compile(r"^from __future__ import .*$", re.MULTILINE)
+
+
+def _after(preamble: str, program: str) -> str:
+    """Return a program after what goes before it; its imports from the future stay the first."""
+    if not preamble:
+        return program
+    first = "".join(f"{line}\n" for line in _FUTURE.findall(program))
+    return f"{first}{preamble}\n{_FUTURE.sub('', program)}"
 
 
 @dataclass
@@ -273,7 +284,7 @@ def _passes(test: ValueTest, payload: Any) -> bool:
 
 def _expectation(test: ValueTest) -> str:
     words = {"true": "a true value", "false": "a false value", "runs": test.text}
-    return words.get(test.how) or repr(test.expected)
+    return words.get(test.how) or text_form(test.expected)
 
 
 def _actual(test: ValueTest | IoTest, outcome: Outcome, record: int) -> str:

@@ -13,7 +13,6 @@ from ..datasets import DatasetTask
 from ..errors import require
 from ..family import (
     CommonSettings,
-    Dataset,
     Drop,
     Level,
     PartialCredit,
@@ -25,6 +24,7 @@ from ..sandbox import Sandbox, shared
 from .grade import GradeSettings, grade_many, without_clock
 from .kinds import LEVELS
 from .problems import CodeProblem, generate, passes
+from .readers import READERS
 from .rows import load_code_problems
 
 #: The worked examples before the question; the first is the one of MinT's documents.
@@ -34,6 +34,11 @@ _SHOTS = (
     ("Write `first_char(s)` that returns the first character of s.",
      "def first_char(s):\n    return s[0]"),
 )  # fmt: skip
+CodeRows = Annotated[
+    str | None,
+    "rows to take problems from, instead of drawing them: a JSONL or Parquet file, or a Hugging "
+    f"Face name. Read are: {', '.join(reader.name for reader in READERS)}",
+]
 _FENCES = {"javascript": "js", "cpp": "cpp"}
 
 
@@ -54,7 +59,7 @@ class CodeTask(DatasetTask[CodeProblem]):
 
     def __init__(
         self,
-        dataset: Dataset = None,
+        dataset: CodeRows = None,
         level: Level = "all",
         partial_credit: PartialCredit = False,  # as in the documents, like the two that follow
         sandbox_timeout_s: Annotated[float, "seconds of CPU time of one run"] = 5.0,

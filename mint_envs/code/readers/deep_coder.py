@@ -1,0 +1,59 @@
+"""DeepCoder (agentica-org/DeepCoder-Preview-Dataset): tests in the forms of the sets it came of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...datasets import Row
+from ...errors import SettingError
+from ..cases import Plan
+from ..plan import make_plan
+from ..problems import CodeProblem
+from .apps import cases_plan
+from .live_code_bench import typed_plan
+from .reader import IMPORTS, Reader, first_solution, parsed, text_of
+from .verifiable import cases_of_types
+
+
+def _read_deep_coder(row: Row) -> CodeProblem:
+    tests, text = parsed(row["tests"]), text_of(row)
+    if starter := str(row.get("starter_code") or "").strip():
+        text = text if starter in text else f"{text}\n\n{starter}"
+    return CodeProblem(text, _plan(row, tests), first_solution(row.get("solutions")))
+
+
+def _plan(row: Row, tests: Any) -> Plan:
+    if isinstance(tests, dict) and "functional" in tests:
+        return make_plan({"code": tests["functional"], "setup": IMPORTS})
+    if isinstance(tests, dict):
+        return cases_plan(tests, "taco")
+    if any("testtype" in test for test in tests):
+        return typed_plan(tests, _function_name(row, tests))
+    return cases_of_types(tests, "taco")
+
+
+def _function_name(row: Row, tests: Any) -> Any:
+    """Return what is called: the metadata of the row, or of its first test, say it."""
+    for told in (parsed(row.get("metadata") or {}), tests[0].get("metadata") or {}):
+        if isinstance(told, dict) and told.get("func_name"):
+            return told["func_name"]
+    if any(test.get("testtype") == "functional" for test in tests):
+        raise SettingError("metadata: no func_name says what is called")
+    return None
+
+
+def _is_deep_coder(row: Row) -> bool:
+    try:
+        tests = parsed(row["tests"])
+    except ValueError:
+        return False
+    if isinstance(tests, dict):
+        return "inputs" in tests or "functional" in tests
+    return (
+        isinstance(tests, list)
+        and bool(tests)
+        and all(isinstance(test, dict) and {"input", "output"} <= test.keys() for test in tests)
+    )
+
+
+READER = Reader("DeepCoder", ("tests",), _read_deep_coder, when=_is_deep_coder)
