@@ -81,6 +81,13 @@ def attacks(session: nox.Session) -> None:
 
 
 @nox.session(tags=["live"])
+def architectures(session: nox.Session) -> None:
+    """Train a tiny model of each architecture: none raises, none is silently wrong; minutes."""
+    with_everything(session)
+    session.run("python", "-m", "tests.architectures", *session.posargs)
+
+
+@nox.session(tags=["live"])
 def humaneval_x(session: nox.Session) -> None:
     """The references of HumanEval-X through the grader, in the languages whose tools are here.
 

@@ -323,12 +323,6 @@ def test_other_architectures(tmp_path: Path, kind: str, changes: dict[str, Any])
         np.testing.assert_allclose(lp[start:], wanted, atol=1e-4)
 
 
-def test_a_model_that_caps_its_logits_is_refused(tmp_path: Path) -> None:
-    folder = model_folder(tmp_path, "gemma2", final_logit_softcapping=2.0, sliding_window=64)
-    with pytest.raises(BackendError, match="gemma2"):
-        backend(folder)
-
-
 @pytest.mark.parametrize(
     ("switches", "wanted"),
     [

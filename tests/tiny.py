@@ -31,7 +31,10 @@ def tokenizer() -> Any:
 
 
 def model_folder(folder: Path, kind: str = "llama", **changes: Any) -> str:
-    """Write a two-layer random model of ``kind`` and its tokenizer; return the folder."""
+    """Write a two-layer random model of ``kind`` and its tokenizer; return the folder.
+
+    A change to ``...`` leaves a setting out.
+    """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
@@ -43,7 +46,8 @@ def model_folder(folder: Path, kind: str = "llama", **changes: Any) -> str:
         "pad_token_id": made.pad_token_id, "bos_token_id": None, "tie_word_embeddings": True,
         "initializer_range": 0.3,
     }  # fmt: skip
-    config = AutoConfig.for_model(kind, **{**sizes, **changes})
+    settings = {k: v for k, v in {**sizes, **changes}.items() if v is not ...}
+    config = AutoConfig.for_model(kind, **settings)
     torch.manual_seed(0)
     AutoModelForCausalLM.from_config(config, dtype=torch.float32).save_pretrained(folder)
     made.save_pretrained(folder)

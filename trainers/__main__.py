@@ -69,6 +69,8 @@ def _run_alone(command: Command, made: Sequence[Path]) -> int:
     config = settled(config, backend)
     log = Log(sinks, reward_line=family_of(config.env).says_reward)
     log.say(f"Model: {backend.model}")
+    for note in getattr(backend, "notes", ()):
+        log.say(note)
     log.say(
         f"Run: {folder}  (steps={config.steps} batch={config.batch} group={config.group} "
         f"lr={config.lr:g} max_tokens={config.max_tokens} temperature={config.temperature:g})"
@@ -125,6 +127,7 @@ def _local_backend(config: TrainConfig, lora: LoraParams, checkpoint: str | None
         device=config.device,
         dtype=config.dtype,
         threads=config.threads,
+        token_budget=config.token_budget,
         resume_from=checkpoint,
     )
 

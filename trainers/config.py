@@ -88,6 +88,11 @@ class TrainConfig(BaseModel):
     threads: Positive | None = Field(
         None, description="local: CPU threads; default: all cores, or 1 on a loaded machine"
     )
+    token_budget: Positive | None = Field(
+        None,
+        description="local: tokens of one training pass, which bounds memory; default: 1024 on a "
+        "CPU, 16384 elsewhere",
+    )
     tokenizer: str | None = Field(
         None, description="mint: tokenizer name or folder, where the service's cannot be fetched"
     )

@@ -111,7 +111,8 @@ class Backend(Protocol):
     """A model that samples, learns and saves. Four verbs, and a tokenizer.
 
     One that knows its longest context, in tokens, tells it as ``max_context``; one that knows ids
-    that end a turn, beside those of the tokenizer, as ``stop_tokens``.
+    that end a turn, beside those of the tokenizer, as ``stop_tokens``; what a user should know of
+    how the model is run stands in ``notes``, a line each.
     """
 
     name: str  # "local", "mint" or "bandit"

@@ -24,6 +24,9 @@ from transformers.masking_utils import AttentionMaskInterface
 
 NAME = "mint_branches"
 
+#: Scores, of all heads and rows of one layer, that are held while it is fast: 4 MB in float32.
+_SCORES = 1 << 20
+
 #: One forward pass at a time: the active plan is a module-level variable.
 LOCK = threading.RLock()
 
@@ -50,12 +53,39 @@ def active(plan: Plan) -> Iterator[None]:
         _plan = None
 
 
+class UnknownAttentionError(Exception):
+    """A model's attention asks for more than is computed here."""
+
+
+#: What models hand to attention that changes nothing here. (A window bounds the context instead.)
+_HARMLESS = frozenset(
+    (
+        "dropout", "sliding_window", "position_ids", "cache_position", "position_embeddings",
+        "use_cache", "return_dict", "output_attentions", "output_hidden_states",
+        "output_router_logits", "logits_to_keep",
+    )
+)  # fmt: skip
+
+
 def _attention(
-    module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, scaling: float, **_: Any
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None = None,
+    scaling: float | None = None,
+    is_causal: bool | None = None,
+    **asked: Any,
 ) -> tuple[Tensor, None]:
     assert _plan is not None, "this model samples and learns through LocalBackend only"
+    unknown = [name for name, value in asked.items() if value is not None]
+    unknown = [name for name in unknown if name not in _HARMLESS]
+    unknown += ["a mask"] * (attention_mask is not None) + ["both ways"] * (is_causal is False)
+    if unknown:
+        raise UnknownAttentionError(f"its attention takes {', '.join(sorted(unknown))}")
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     out = _plan.attend(module.layer_idx, query, key, value, scaling)
-    return out.transpose(1, 2), None
+    return out.transpose(1, 2).contiguous(), None  # some take a view of it
 
 
 AttentionInterface.register(NAME, _attention)
@@ -80,13 +110,13 @@ def branch_attention(
         own_bias: [T, S], 0 or -inf (causal); None if every token sees all S.
 
     Returns:
-        [B, G, H, T, d].
+        [B, G, H, T, d]; d is that of the values, where it differs.
     """
     keys, values = own
     B, G, H, T, d = q.shape
-    K = keys.shape[2]
+    K, size = keys.shape[2], values.shape[-1]
     g = H // K
-    q = (q * scaling).view(B, G, K, g, T, d)
+    q = (q * scaling).reshape(B, G, K, g, T, d)
     scores = q.reshape(B, G, K, g * T, d) @ keys.transpose(-1, -2)
     scores = scores.view(B, G, K, g, T, -1).float()
     if own_bias is not None:
@@ -94,7 +124,7 @@ def branch_attention(
     if prefix is None:
         weights = torch.softmax(scores, -1).to(values.dtype)
         out = weights.view(B, G, K, g * T, -1) @ values
-        return out.view(B, G, H, T, d)
+        return out.view(B, G, H, T, size)
     P = prefix[0].shape[2]
     # [B, K, G*g*T, d]: the branches of a prefix become one matrix, one product for all of them.
     flat = q.permute(0, 2, 1, 3, 4, 5).reshape(B, K, G * g * T, d)
@@ -105,8 +135,30 @@ def branch_attention(
     weights = torch.softmax(torch.cat([far, scores], -1), -1).to(values.dtype)
     near = weights[..., P:].reshape(B, G, K, g * T, -1) @ values
     to_prefix = weights[..., :P].permute(0, 2, 1, 3, 4, 5).reshape(B, K, G * g * T, P)
-    far_out = (to_prefix @ prefix[1]).view(B, K, G, g, T, d).permute(0, 2, 1, 3, 4, 5)
-    return (near.view(B, G, K, g, T, d) + far_out).reshape(B, G, H, T, d)
+    far_out = (to_prefix @ prefix[1]).view(B, K, G, g, T, size).permute(0, 2, 1, 3, 4, 5)
+    return (near.view(B, G, K, g, T, size) + far_out).reshape(B, G, H, T, size)
+
+
+def long_branch_attention(
+    q: Tensor, prefix: tuple[Tensor, Tensor], bias: Tensor, own: tuple[Tensor, Tensor], scale: float
+) -> Tensor:
+    """Compute what ``branch_attention`` does, in memory that is linear in the branches' length.
+
+    Keys of the prefix are repeated for each branch, which scores would outgrow. ``bias`` is
+    [1 or B, 1, T, P + T], 0 or -inf.
+    """
+    B, G, H, T, _ = q.shape
+    K = own[0].shape[2]
+
+    def whole(far: Tensor, near: Tensor) -> Tensor:  # [B * G, H, P + T, d]
+        row = torch.cat([far[:, None].expand(B, G, -1, -1, -1), near], 3).flatten(0, 1)
+        return row.repeat_interleave(H // K, 1)
+
+    keys, values = (whole(far, near) for far, near in zip(prefix, own, strict=True))
+    bias = bias.to(q.dtype)
+    mask = bias if len(bias) == 1 else bias.repeat_interleave(G, 0)
+    out = F.scaled_dot_product_attention(q.flatten(0, 1), keys, values, mask, scale=scale)
+    return out.view(B, G, H, T, -1)
 
 
 def causal_bias(length: int, device: torch.device) -> Tensor:
@@ -160,12 +212,16 @@ class AfterShared:
 
 
 class Tree:
-    """Training rows: a prompt of P tokens, then G branches of R tokens, in one row each."""
+    """Training rows: a prompt of P tokens, then G branches of R tokens, in one row each.
+
+    With R = 0 they are plain texts of P tokens.
+    """
 
     def __init__(self, prompt_lengths: Tensor, P: int, G: int, R: int) -> None:
         device = prompt_lengths.device
         self._P, self._G, self._R = P, G, R
         self._padding = padding_bias(prompt_lengths, P)
+        self._alike = bool((prompt_lengths == prompt_lengths[0]).all())
         self._causal = causal_bias(R, device)
 
     def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
@@ -185,12 +241,12 @@ class Tree:
             B, heads, _, d = x.shape
             return x[:, :, P:].reshape(B, heads, G, R, d).transpose(1, 2)
 
-        out = branch_attention(
-            branches(q),
-            (k[:, :, :P], v[:, :, :P]),
-            self._padding,
-            (branches(k), branches(v)),
-            self._causal,
-            scaling,
-        )
+        prefix, own = (k[:, :, :P], v[:, :, :P]), (branches(k), branches(v))
+        if q.shape[0] * q.shape[1] * G * R * (P + R) > _SCORES:
+            padding = self._padding[:1] if self._alike else self._padding
+            rows = padding[:, None, None, :].expand(-1, 1, R, P)
+            bias = torch.cat([rows, self._causal.expand(len(rows), 1, R, R)], -1)
+            out = long_branch_attention(branches(q), prefix, bias, own, scaling)
+        else:
+            out = branch_attention(branches(q), prefix, self._padding, own, self._causal, scaling)
         return torch.cat([prompt, out.transpose(1, 2).flatten(2, 3)], 2)

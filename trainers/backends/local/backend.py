@@ -7,6 +7,7 @@ import os
 import pickle
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when torch is first 
 import torch
 
 from . import attention
-from .learning import Learner, Slope
+from .learning import Slope
+from .memory import in_memory
 from .model import Model, adapter_files, pick_device, pick_dtype, pick_threads
-from .sampling import Sampler
+from .paths import choose
 from .weights import DEFAULT_MODEL
 
 
@@ -47,7 +49,7 @@ class LocalBackend:
         device: ``"cpu"``, ``"cuda"``, ``"mps"``; None takes the best there is.
         dtype: ``"bfloat16"`` or ``"float32"``; None takes the faster one.
         threads: CPU threads; None takes all cores, or one on a loaded machine.
-        token_budget: tokens of one training pass; it bounds memory.
+        token_budget: tokens of one training pass; it bounds memory, that of sampling too.
         resume_from: a folder that ``save`` made, to go on from.
 
     Calls from several threads are safe; ``sample`` calls that come together run as one batch.
@@ -76,9 +78,10 @@ class LocalBackend:
         self.model = base_model
         self._model = model = Model(base_model, lora or LoraParams(), self.device, self.dtype)
         self.tokenizer: Any = model.tokenizer
-        budget = token_budget or (1024 if self.device.type == "cpu" else 16384)
-        self._learner = Learner(model.body, model.logits, self.device, budget)
-        self._sampler = Sampler(model.body, model.logits, self.tokenizer.decode, self.device)
+        self._budget = token_budget or (1024 if self.device.type == "cpu" else 16384)
+        with self._memory("trying the model"):
+            self._path = choose(model, self._budget)
+        self.notes = self._path.notes
         self._optimizer: torch.optim.AdamW | None = None
         self._queue = _Queue(self._sample_now)
         if resume_from is not None:
@@ -87,7 +90,7 @@ class LocalBackend:
     @property
     def max_context(self) -> int:
         """The longest context with its response, in tokens."""
-        return self._model.max_context
+        return self._path.max_context
 
     @property
     def stop_tokens(self) -> tuple[int, ...]:
@@ -100,7 +103,7 @@ class LocalBackend:
         self, requests: Sequence[SampleRequest], params: SamplingParams
     ) -> list[list[Sample]]:
         """Return ``n`` samples for each request; see ``Backend.sample``."""
-        longest = self._model.max_context
+        longest = self.max_context
         room = longest - params.max_tokens
         for request in requests:
             if not 0 < len(request.context) <= room:
@@ -120,13 +123,14 @@ class LocalBackend:
 
     def base_logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
         """Return log-probabilities under the model without its LoRA weights."""
-        with attention.LOCK, self._model.peft.disable_adapter():
-            return self._learner.logprobs(datums)
+        base = self._model.peft.disable_adapter()
+        with attention.LOCK, self._memory("scoring"), base:
+            return self._path.learner.logprobs(datums)
 
     def logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
         """Return log-probabilities under the model as it is."""
-        with attention.LOCK:
-            return self._learner.logprobs(datums)
+        with attention.LOCK, self._memory("scoring"):
+            return self._path.learner.logprobs(datums)
 
     def update(
         self,
@@ -137,9 +141,9 @@ class LocalBackend:
     ) -> UpdateResult:
         """Take one AdamW step on the summed loss; see ``Backend.update``."""
         losses: list[float] = []
-        with attention.LOCK:
+        with attention.LOCK, self._memory("learning"):
             slope = self._slope(datums, loss_fn, loss_fn_config, losses)
-            logprobs = self._learner.backward(datums, slope, self._model.take_gradients)
+            logprobs = self._path.learner.backward(datums, slope, self._model.take_gradients)
             norm = self._step(adam)
         total = 0.0
         for loss in losses:
@@ -156,7 +160,7 @@ class LocalBackend:
         """
         if LOSSES[loss_fn].whole:
             slopes = []
-            for datum, lp in zip(datums, self._learner.logprobs(datums), strict=True):
+            for datum, lp in zip(datums, self._path.learner.logprobs(datums), strict=True):
                 acts = np.flatnonzero(datum.mask)
                 given = (lp[acts], datum.logprobs[acts], datum.advantages[acts])
                 loss, derivative = loss_terms(loss_fn, *given, config)
@@ -199,8 +203,11 @@ class LocalBackend:
     def _sample_now(
         self, requests: Sequence[SampleRequest], params: SamplingParams
     ) -> list[list[Sample]]:
-        with attention.LOCK:
-            return self._sampler.sample(requests, params)
+        with attention.LOCK, self._memory("sampling"):
+            return self._path.sampler.sample(requests, params)
+
+    def _memory(self, doing: str) -> AbstractContextManager[None]:
+        return in_memory(doing, self._budget, "--max-tokens")
 
     def _step(self, adam: AdamParams) -> float:
         """Clip, step and cast; return the gradient's norm before clipping."""

@@ -2,18 +2,21 @@
 
 The prompt is computed once for all G responses, forward and backward. The output layer runs in
 chunks, with the derivative of the loss by the logits worked by hand, so that logits for all
-tokens never exist at once.
+tokens never exist at once. A model that knows no trees gets a row for each response.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from .. import Datum, Floats
 from .attention import Tree, active
@@ -22,6 +25,8 @@ from .attention import Tree, active
 Slope = Callable[[Floats, Sequence[tuple[int, int]]], Floats]
 #: Tokens of output layer at once: 256 rows of a 49,152-token vocabulary are 50 MB in float32.
 _CHUNK = 128
+#: A single row that takes more than this part of the budget is computed twice, to hold less.
+_LONG = 0.75
 
 
 @dataclass(frozen=True)
@@ -43,14 +48,17 @@ class _Row:
         return max(len(branch.tokens) for branch in self.branches)
 
 
-def plan_rows(datums: Sequence[Datum], budget: int) -> list[list[_Row]]:
-    """Group datums by prompt into rows, and rows into batches of about ``budget`` tokens."""
-    groups: dict[tuple[int, ...], list[_Branch]] = {}
+def plan_rows(datums: Sequence[Datum], budget: int, trees: bool = True) -> list[list[_Row]]:
+    """Group datums by prompt into rows, and rows into batches of about ``budget`` tokens.
+
+    Without ``trees`` every datum is a row of its own.
+    """
+    groups: dict[tuple[tuple[int, ...], int], list[_Branch]] = {}
     for index, datum in enumerate(datums):
         first = int(np.argmax(datum.mask > 0))
         branch = _Branch(index, datum.tokens[first:], datum.mask[first:])
-        groups.setdefault(datum.tokens[:first], []).append(branch)
-    rows = [row for prompt, branches in groups.items() for row in _split(prompt, branches, budget)]
+        groups.setdefault((datum.tokens[:first], 0 if trees else index), []).append(branch)
+    rows = [row for (prompt, _), group in groups.items() for row in _split(prompt, group, budget)]
     return list(_batches(rows, budget))
 
 
@@ -69,7 +77,11 @@ def _batches(rows: list[_Row], budget: int) -> Iterator[list[_Row]]:
     """Put rows of like shape together; a batch is padded to its largest row."""
     batch: list[_Row] = []
     for row in sorted(rows, key=lambda row: (len(row.branches), row.longest, len(row.prompt))):
-        if batch and (len(batch) + 1) * _width([*batch, row]) > budget:
+        forks = len(row.branches) > 1
+        if batch and (
+            forks != (len(batch[-1].branches) > 1)
+            or (len(batch) + 1) * _width([*batch, row]) > budget
+        ):
             yield batch
             batch = []
         batch.append(row)
@@ -80,17 +92,26 @@ def _batches(rows: list[_Row], budget: int) -> Iterator[list[_Row]]:
 def _width(rows: Sequence[_Row]) -> int:
     prompt = max(len(row.prompt) for row in rows)
     branches = max(len(row.branches) for row in rows)
+    if branches == 1:
+        return max(len(row.prompt) + row.longest for row in rows)
     return prompt + branches * max(row.longest for row in rows)
 
 
 class _Laid:
-    """A batch of rows as tensors: ids and positions [B, P + G*R], and what to predict where."""
+    """A batch of rows as tensors: ids and positions [B, P + G*R], and what to predict where.
+
+    Rows of one branch are plain texts: P is their whole length then, and R is 0.
+    """
 
     def __init__(self, rows: Sequence[_Row], device: torch.device) -> None:
         B = len(rows)
-        self.P = P = max(len(row.prompt) for row in rows)
-        self.G = G = max(len(row.branches) for row in rows)
-        self.R = R = max(row.longest for row in rows) - 1  # the last token predicts nothing
+        P = max(len(row.prompt) for row in rows)
+        G = max(len(row.branches) for row in rows)
+        R = max(row.longest for row in rows) - 1  # the last token predicts nothing
+        forks = G > 1
+        if not forks:
+            P, G, R = _width(rows) - 1, 0, 0
+        self.P, self.G, self.R = P, G, R
         ids = np.zeros((B, P + G * R), dtype=np.int64)
         positions = np.zeros((B, P + G * R), dtype=np.int64)
         predictors: list[int] = []  # flat place of the hidden state that predicts a target
@@ -101,7 +122,7 @@ class _Laid:
             ids[b, :stem] = row.prompt
             positions[b, :P] = np.arange(P)
             for j, branch in enumerate(row.branches):
-                start, count = P + j * R, len(branch.tokens) - 1
+                start, count = P + j * R if forks else stem, len(branch.tokens) - 1
                 ids[b, start : start + count] = branch.tokens[:count]
                 positions[b, start : start + R] = stem + np.arange(R)
                 for t in np.flatnonzero(branch.act):
@@ -123,7 +144,9 @@ class Learner:
         body: the transformers decoder.
         head: hidden states [N, D] to logits [N, V], differentiable.
         device: where the model is.
-        budget: tokens of one forward pass: what bounds memory.
+        budget: tokens of one pass: what bounds memory. A single row that is as long, or longer,
+            keeps what enters each layer alone, and computes the rest twice.
+        trees: whether the attention that is set knows trees; else a row is one text.
     """
 
     def __init__(
@@ -132,20 +155,21 @@ class Learner:
         head: Callable[[Tensor], Tensor],
         device: torch.device,
         budget: int,
+        trees: bool = True,
     ) -> None:
-        self._body, self._head, self._device, self._budget = body, head, device, budget
+        self._body, self._head, self._device = body, head, device
+        self._budget, self._trees = budget, trees
 
     def logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
         """Return the log-probability of each act token, arrays shaped as ``Datum.tokens``."""
         result = [np.zeros(len(datum.tokens)) for datum in datums]
         with torch.no_grad():
-            for rows in plan_rows(datums, self._budget):
-                laid = _Laid(rows, self._device)
-                hidden = self._hidden(laid)
-                for part in _chunks(len(hidden)):
-                    logits = self._head(hidden[part]).float()
-                    lp = _target_logprobs(logits, laid.targets[part])
-                    _scatter(result, laid.where[part], lp.double().cpu().numpy())
+            for laid in self._batches(datums):
+                with self._hidden(laid) as hidden:
+                    for part in _chunks(len(hidden)):
+                        logits = self._head(hidden[part]).float()
+                        lp = _target_logprobs(logits, laid.targets[part])
+                        _scatter(result, laid.where[part], lp.double().cpu().numpy())
         return result
 
     def backward(
@@ -162,36 +186,66 @@ class Learner:
             after: called whenever gradients have grown, to move them into float32.
         """
         result = [np.zeros(len(datum.tokens)) for datum in datums]
-        for rows in plan_rows(datums, self._budget):
-            laid = _Laid(rows, self._device)
-            hidden = self._hidden(laid)
-            gradient = torch.empty_like(hidden)
-            for part in _chunks(len(hidden)):
-                leaf = hidden[part].detach().requires_grad_()
-                logits = self._head(leaf)
-                with torch.no_grad():
-                    probs = logits.to(torch.float32, copy=True)
-                    lp = _target_logprobs(probs, laid.targets[part]).double().cpu().numpy()
-                    where = laid.where[part]
-                    _scatter(result, where, lp)
-                    slopes = torch.from_numpy(slope(lp, where)).to(self._device, torch.float32)
-                    # d lp / d logits = onehot - softmax; probs holds logits - logsumexp by now
-                    wave = probs.exp_().mul_(-slopes[:, None])
-                    wave.scatter_add_(1, laid.targets[part, None], slopes[:, None])
-                torch.autograd.backward(logits, wave.to(logits.dtype))
-                assert leaf.grad is not None
-                gradient[part] = leaf.grad
-                after()
-            torch.autograd.backward(hidden, gradient)
+        for laid in self._batches(datums):
+            with self._hidden(laid) as hidden:
+                gradient = torch.empty_like(hidden)
+                for part in _chunks(len(hidden)):
+                    leaf = hidden[part].detach().requires_grad_()
+                    logits = self._head(leaf)
+                    with torch.no_grad():
+                        probs = logits.to(torch.float32, copy=True)
+                        lp = _target_logprobs(probs, laid.targets[part]).double().cpu().numpy()
+                        where = laid.where[part]
+                        _scatter(result, where, lp)
+                        slopes = torch.from_numpy(slope(lp, where)).to(self._device, torch.float32)
+                        # d lp / d logits = onehot - softmax; probs holds logits - logsumexp by now
+                        wave = probs.exp_().mul_(-slopes[:, None])
+                        wave.scatter_add_(1, laid.targets[part, None], slopes[:, None])
+                    torch.autograd.backward(logits, wave.to(logits.dtype))
+                    assert leaf.grad is not None
+                    gradient[part] = leaf.grad
+                    after()
+                if hidden.requires_grad:  # not if the output layer alone is learned
+                    torch.autograd.backward(hidden, gradient)
             after()
         return result
 
-    def _hidden(self, laid: _Laid) -> Tensor:
-        """Return the hidden states that predict act tokens, [n, D]."""
-        with active(Tree(laid.prompt_lengths, laid.P, laid.G, laid.R)):
-            out = self._body(input_ids=laid.ids, position_ids=laid.positions, use_cache=False)
-        hidden: Tensor = out.last_hidden_state.flatten(0, 1)[laid.predictors]
-        return hidden
+    def _batches(self, datums: Sequence[Datum]) -> Iterator[_Laid]:
+        rows = plan_rows(datums, self._budget, self._trees)
+        return (_Laid(batch, self._device) for batch in rows)
+
+    @contextmanager
+    def _hidden(self, laid: _Laid) -> Iterator[Tensor]:
+        """Yield the hidden states that predict act tokens, [n, D]; their gradient is worked inside.
+
+        What is computed twice needs the plan of attention the second time too.
+        """
+        with ExitStack() as stack:
+            given = {}
+            if self._trees:
+                stack.enter_context(active(Tree(laid.prompt_lengths, laid.P, laid.G, laid.R)))
+                given["position_ids"] = laid.positions
+            long = len(laid.ids) == 1 and laid.ids.numel() > _LONG * self._budget
+            if long and torch.is_grad_enabled():
+                stack.enter_context(_recomputed(self._body))
+            out = self._body(input_ids=laid.ids, use_cache=False, **given)
+            yield out[0].flatten(0, 1)[laid.predictors]
+
+
+@contextmanager
+def _recomputed(body: Any) -> Iterator[None]:
+    """Keep only what enters each layer of ``body``; the gradient computes the rest again."""
+    lists = (part for part in body.modules() if isinstance(part, torch.nn.ModuleList))
+    layers = list(next(lists, ()))
+    for layer in layers:
+        layer.forward = partial(
+            checkpoint, layer.forward, use_reentrant=False, preserve_rng_state=False
+        )
+    try:
+        yield
+    finally:
+        for layer in layers:
+            del layer.forward
 
 
 def _chunks(length: int) -> Iterator[slice]:

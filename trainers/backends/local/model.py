@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -14,16 +12,13 @@ from typing import Any
 import psutil
 import torch
 from torch import Tensor
-from transformers.pytorch_utils import Conv1D
 
 from mint_envs.hub import offline_if_unreachable
 
 from ...errors import BackendError
 from .. import LoraParams
-from . import attention
+from .lora import with_lora
 from .weights import model_folder
-
-_ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj", "qkv_proj", "c_attn", "query_key_value")
 
 
 def pick_device(name: str | None) -> torch.device:
@@ -84,6 +79,19 @@ def _product_seconds(dtype: torch.dtype) -> float:
     return min(seconds)
 
 
+class _Given:
+    """What a body returns, where only its hidden states are there."""
+
+    def __init__(self, hidden: Tensor) -> None:
+        self.last_hidden_state = hidden
+
+    def __getitem__(self, index: int) -> Tensor | None:
+        return self.last_hidden_state if index == 0 else None
+
+    def __getattr__(self, name: str) -> None:
+        return None
+
+
 class Model:
     """A causal LM with LoRA weights.
 
@@ -101,53 +109,51 @@ class Model:
         device: torch.device,
         dtype: torch.dtype,
     ) -> None:
-        self.device, self.dtype = device, dtype
+        from transformers import GenerationConfig
+
+        self.name, self.device, self.dtype = base_model, device, dtype
         folder = model_folder(base_model)
         self.tokenizer = _load_tokenizer(folder, base_model)
         model = _load(folder, base_model, dtype).to(device)
         self.config = model.config
+        self.kind = str(model.config.model_type)
         self.stop_tokens = _stop_tokens(model)
-        self.peft = _with_lora(model, lora)
+        model.generation_config = GenerationConfig()  # of its own it would cap, forbid and repeat
+        self.peft = with_lora(model, lora)
         self.trained = [p for p in self.peft.parameters() if p.requires_grad]
         self.masters = [p.detach().float().clone() for p in self.trained]
-        base = self.peft.get_base_model()
-        self.body = getattr(base, base.base_model_prefix)
-        self.head = base.get_output_embeddings()
-        self.vocab = min(len(self.tokenizer), self.head.out_features)
-        self.max_context = _max_context(self.config)
-        self.ids = int(base.get_input_embeddings().weight.shape[0])
-        self._check_against_plain(base_model)
+        self.causal = self.peft.get_base_model()
+        self.body = _body(self.causal)
+        self.head = self.causal.get_output_embeddings()
+        self.vocab = min(len(self.tokenizer), self.head.weight.shape[0])
+        self.ids = int(self.causal.get_input_embeddings().weight.shape[0])
+        texts = model.config.get_text_config()
+        self.positions = int(getattr(texts, "max_position_embeddings", 0) or 1 << 20)
+        self.window = _window(texts)
+        self.notes: tuple[str, ...] = ()
 
-    @torch.no_grad()
-    def _check_against_plain(self, name: str) -> None:
-        """Compare one short pass with the model's own attention and output layer.
+    def set_attention(self, kind: str) -> None:
+        """Let the model's attention be computed by ``kind``; models of old have only their own."""
+        self.causal.set_attn_implementation(kind)
 
-        Some architectures do more between hidden states and logits (soft caps, scales), or in
-        attention, than the fast path does; a model that differs is refused, not mis-trained.
-        """
-        ids = torch.tensor([self.tokenizer.encode("What is 4 + 5?\nIt is 9.")], device=self.device)
-        with attention.LOCK:
-            with attention.active(attention.Whole()):
-                hidden = self.body(input_ids=ids, use_cache=False).last_hidden_state[0]
-            ours = self.logits(hidden).float().log_softmax(-1)
-            try:
-                self.peft.set_attn_implementation("sdpa")
-            except ValueError:  # an architecture that has only its own
-                self.peft.set_attn_implementation("eager")
-            plain = self.peft(input_ids=ids, use_cache=False).logits[0, :, : self.vocab]
-            self.peft.set_attn_implementation(attention.NAME)
-        plain = plain.float().log_softmax(-1)
-        divergence = float((plain.exp() * (plain - ours)).sum(-1).mean())
-        if not divergence < (1e-5 if self.dtype == torch.float32 else 0.1):
-            raise BackendError(
-                f"base_model={name!r}: this architecture ({self.config.model_type}) computes its "
-                "logits in a way that the local backend does not support. Try a Llama-, Qwen- or "
-                "Mistral-like model."
-            )
+    def plain(self, tokens: Sequence[int]) -> Tensor:
+        """Return the logits [T, V] of one text by the model's own forward pass, in float32."""
+        ids = torch.tensor([list(tokens)], device=self.device)
+        logits: Tensor = self.causal(input_ids=ids, use_cache=False).logits[0, :, : self.vocab]
+        return logits.float()
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Return logits [N, V] of hidden states [N, D], without the vocabulary's padding."""
-        logits: Tensor = self.head(hidden)
+        """Return logits [N, V] of hidden states [N, D], without the vocabulary's padding.
+
+        By the model's own way from one to the other: some scale, or cap, before or after.
+        """
+        given = _Given(hidden[None])
+        self.body.forward = lambda *_, **__: given
+        try:
+            ids = torch.zeros((1, len(hidden)), dtype=torch.long, device=self.device)
+            logits: Tensor = self.causal(input_ids=ids, use_cache=False).logits[0]
+        finally:
+            del self.body.forward
         return logits if logits.shape[-1] == self.vocab else logits[:, : self.vocab]
 
     def take_gradients(self) -> None:
@@ -165,15 +171,28 @@ class Model:
             weight.copy_(master)
 
 
-def _max_context(config: Any) -> int:
-    """Return the longest context: the positions, or the window where attention has one."""
-    limit = int(getattr(config, "max_position_embeddings", 0) or 1 << 20)
+def _body(causal: Any) -> Any:
+    """Return the part of a causal LM that makes hidden states, as its forward pass calls it."""
+    for found in (causal.get_decoder(), causal.base_model, getattr(causal, "model", None)):
+        if found is not None and found is not causal:
+            return found
+    raise BackendError(
+        f"{causal.config.model_type} has no part that makes hidden states alone, so it cannot be "
+        "trained here. Take another model."
+    )
+
+
+def _window(config: Any) -> int:
+    """Return how many last tokens all layers see: a window where attention has one."""
     kinds = getattr(config, "layer_types", None) or []
+    sizes = []
     window = getattr(config, "sliding_window", None)
     slides = "sliding_attention" in kinds or not kinds
     if window and slides and getattr(config, "use_sliding_window", True):
-        return min(limit, int(window))
-    return limit
+        sizes.append(int(window))
+    if "chunked_attention" in kinds:
+        sizes.append(int(config.attention_chunk_size))
+    return min(sizes, default=1 << 62)
 
 
 def _stop_tokens(model: Any) -> tuple[int, ...]:
@@ -200,7 +219,7 @@ def _load(folder: str, name: str, dtype: torch.dtype) -> Any:
     try:
         with _hub(folder):
             model = AutoModelForCausalLM.from_pretrained(
-                folder, dtype=dtype, attn_implementation=attention.NAME
+                folder, dtype=dtype, attn_implementation="eager"
             )
     except Exception as error:  # many kinds, down to those of the parsers of its files
         raise BackendError(_cannot_load(folder, name, error)) from error
@@ -221,42 +240,6 @@ def _cannot_load(folder: str, name: str, error: Exception) -> str:
         f"base_model={name!r} cannot be loaded: {first}. Give a folder with a transformers model, "
         "or a name that this machine can fetch from the Hugging Face hub."
     )
-
-
-def _with_lora(model: Any, lora: LoraParams) -> Any:
-    from peft import LoraConfig, get_peft_model
-
-    targets = sorted(_targets(model, lora))
-    if not targets:
-        raise BackendError(
-            "nothing to train: set at least one of train_mlp, train_attn, train_unembed"
-        )
-    config = LoraConfig(r=lora.rank, lora_alpha=2 * lora.rank, target_modules=targets)
-    torch.manual_seed(lora.seed)
-    logging.getLogger("peft").setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        # The output layer shares its weight with the input embedding; only the former is adapted.
-        warnings.simplefilter("ignore")
-        return get_peft_model(model, config, autocast_adapter_dtype=False)
-
-
-def _targets(model: Any, lora: LoraParams) -> Iterator[str]:
-    """Yield the names of the linear layers that the three switches choose."""
-    head = model.get_output_embeddings()
-    for name, module in model.named_modules():
-        if not isinstance(module, torch.nn.Linear | Conv1D):
-            continue
-        if module is head:
-            wanted = lora.train_unembed
-        else:
-            wanted = lora.train_attn if _is_attention(name) else lora.train_mlp
-        if wanted:
-            yield name
-
-
-def _is_attention(name: str) -> bool:
-    parts = name.split(".")
-    return parts[-1] in _ATTENTION or any("attn" in part or "attention" in part for part in parts)
 
 
 def adapter_files(folder: Path) -> tuple[Path, Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from .. import Sample, SampleRequest, SamplingParams
 from .attention import AfterShared, Whole, active, branch_attention, padding_bias
 
 _BLOCK = 256
+#: Scores of one head, of all prompts, that are held while prompts go on from a shared beginning.
+_SCORES = 1 << 22
 
 Cache = list[tuple[Tensor, Tensor]]
 
@@ -82,8 +84,8 @@ class _Growing:
     def _append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         own = self._own[layer]
         if own is None:
-            shape = (k.shape[0], k.shape[1], self._room, k.shape[3])
-            own = self._own[layer] = (k.new_empty(shape), v.new_empty(shape))
+            keys, values = (x.new_empty((*x.shape[:2], self._room, x.shape[3])) for x in (k, v))
+            own = self._own[layer] = (keys, values)
         t = self._filled
         own[0][:, :, t : t + 1], own[1][:, :, t : t + 1] = k, v
         return own[0][:, :, : t + 1], own[1][:, :, : t + 1]
@@ -109,6 +111,7 @@ class Sampler:
         head: hidden states [N, D] to logits [N, V].
         decode: token ids to text, for stop strings.
         device: where the model is.
+        room: tokens whose keys and values may be held at once.
     """
 
     def __init__(
@@ -117,21 +120,24 @@ class Sampler:
         head: Callable[[Tensor], Tensor],
         decode: Callable[[Sequence[int]], str],
         device: torch.device,
+        room: int,
     ) -> None:
         self._body, self._head, self._decode, self._device = body, head, decode, device
+        self._room = room
 
     @torch.inference_mode()
     def sample(
         self, requests: Sequence[SampleRequest], params: SamplingParams
     ) -> list[list[Sample]]:
-        """Return ``n`` samples for each request, in order.
+        """Return ``n`` samples for each request, in order; see ``in_parts``."""
+        return in_parts(requests, params, self._room, self._sample)
 
-        Randomness comes from ``params.seed`` and the place of a sample in ``requests`` alone.
-        """
-        branches = max(request.n for request in requests)
-        uniform = _uniform(params.seed, len(requests), branches, params.max_tokens)
+    def _sample(
+        self, requests: Sequence[SampleRequest], uniform: Tensor, params: SamplingParams
+    ) -> list[list[Sample]]:
         cache, lengths, hidden = self._prefill([request.context for request in requests])
-        state = _State(requests, branches, lengths, uniform.to(self._device), params, self._decode)
+        state = State(requests, lengths, uniform.to(self._device), params, self._decode)
+        branches = state.branches
         logits = self._head(hidden).float()
         state.take(*self._draw_first(logits, state))
         plan = _Growing(cache, lengths, branches, params.max_tokens)
@@ -145,7 +151,7 @@ class Sampler:
             state.take(*draw(self._head(hidden[:, 0]).float(), state.uniform(), params.temperature))
         return state.samples()
 
-    def _draw_first(self, logits: Tensor, state: _State) -> tuple[Tensor, Tensor]:
+    def _draw_first(self, logits: Tensor, state: State) -> tuple[Tensor, Tensor]:
         """The first token of all branches comes from the one set of logits of their prompt."""
         spread = logits.repeat_interleave(state.branches, 0)
         return draw(spread, state.uniform(), state.params.temperature)
@@ -153,6 +159,9 @@ class Sampler:
     def _prefill(self, contexts: Sequence[Sequence[int]]) -> tuple[Cache, Tensor, Tensor]:
         """Return keys and values [B, K, P, d] a layer, lengths [B], last hidden states [B, D]."""
         shared = _common_prefix(contexts)
+        longest = max(map(len, contexts))
+        if len(contexts) * (longest - shared) * longest > _SCORES:
+            shared = 0  # what is shared would be saved, but all scores of the rest be held
         rest = [context[shared:] for context in contexts]
         lengths = torch.tensor([len(row) for row in rest], device=self._device)
         ids = _pad(rest, self._device)
@@ -174,25 +183,25 @@ class Sampler:
         if positions is None:
             positions = torch.arange(ids.shape[1], device=self._device)[None]
         out = self._body(input_ids=ids, position_ids=positions, use_cache=False)
-        hidden: Tensor = out.last_hidden_state
+        hidden: Tensor = out[0]
         return hidden
 
 
-class _State:
+class State:
     """The responses as they grow. Rows stand in a grid of [prompts, branches]."""
 
     def __init__(
         self,
         requests: Sequence[SampleRequest],
-        branches: int,
         lengths: Tensor,
         uniform: Tensor,
         params: SamplingParams,
         decode: Callable[[Sequence[int]], str],
     ) -> None:
-        self.params, self.branches = params, branches
+        self.params = params
+        self.branches = branches = uniform.shape[1]
         self._requests, self._decode = requests, decode
-        self._uniform = uniform  # [B * G, R]
+        self._uniform = uniform.flatten(0, 1)  # [B * G, R]
         self._device = lengths.device
         total = len(requests) * branches
         self._tokens: list[list[int]] = [[] for _ in range(total)]
@@ -269,9 +278,60 @@ class _State:
         ]
 
 
-def _uniform(seed: int, rows: int, branches: int, length: int) -> Tensor:
-    rng = np.random.Generator(np.random.Philox(seed))
-    return torch.from_numpy(rng.random((rows * branches, length)))
+def in_parts(
+    requests: Sequence[SampleRequest],
+    params: SamplingParams,
+    room: int,
+    sample: Callable[..., list[list[Sample]]],
+    alike: bool = False,
+) -> list[list[Sample]]:
+    """Return ``n`` samples for each request, in order, drawn in parts of at most ``room`` tokens.
+
+    Randomness comes from ``params.seed`` and the place of a sample in ``requests`` alone.
+
+    Args:
+        requests: what to draw.
+        params: how.
+        room: tokens of prompts and responses of one part, at their longest.
+        sample: called with requests, their random numbers [requests, most n, tokens], ``params``.
+        alike: whether contexts of one part must be equally long.
+    """
+    rng = np.random.Generator(np.random.Philox(params.seed))
+    branches = max(request.n for request in requests)
+    numbers = rng.random((len(requests), branches, params.max_tokens))
+    found: list[list[Sample]] = [[] for _ in requests]
+    for part in _parts(requests, params.max_tokens, room, alike):
+        asked = [SampleRequest(requests[i].context, count) for i, _, count in part]
+        uniform = np.zeros((len(part), max(r.n for r in asked), params.max_tokens))
+        for row, (i, first, count) in zip(uniform, part, strict=True):
+            row[:count] = numbers[i, first : first + count]
+        for (i, _, _), samples in zip(
+            part, sample(asked, torch.from_numpy(uniform), params), strict=True
+        ):
+            found[i] += samples
+    return found
+
+
+def _parts(
+    requests: Sequence[SampleRequest], max_tokens: int, room: int, alike: bool
+) -> Iterator[list[tuple[int, int, int]]]:
+    """Yield parts of (request, first sample, number of samples); a single sample always fits."""
+    part: list[tuple[int, int, int]] = []
+    used = last = 0
+    order = range(len(requests))
+    for i in sorted(order, key=lambda i: len(requests[i].context)) if alike else order:
+        length = len(requests[i].context)
+        most = max(1, (room - length) // max_tokens)
+        for first in range(0, requests[i].n, most):
+            count = min(most, requests[i].n - first)
+            size = length + count * max_tokens
+            if part and (used + size > room or (alike and length != last)):
+                yield part
+                part, used = [], 0
+            part.append((i, first, count))
+            used, last = used + size, length
+    if part:
+        yield part
 
 
 def _common_prefix(contexts: Sequence[Sequence[int]]) -> int:
