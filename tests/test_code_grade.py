@@ -161,7 +161,7 @@ def test_stdin_and_stdout() -> None:
     [
         ({"sandbox_timeout_s": 0}, "sandbox_timeout_s"),
         ({"sandbox_timeout_s": "5"}, "sandbox_timeout_s"),
-        ({"max_tests_per_problem": 0}, "max_tests_per_problem"),
+        ({"max_tests_per_problem": -1}, "max_tests_per_problem"),
         ({"language": "cobol"}, "language='cobol'"),
         ({"language": "cpp"}, "'stdin' and 'stdout'"),
         ({"sandbox": "jail"}, "sandbox='jail'"),

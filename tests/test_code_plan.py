@@ -84,7 +84,7 @@ def test_kinds(tests: Any, kind: str, first: str | None) -> None:
         ([("f(", 2)], "no Python expression"),
         ([("f(1)", object())], "plain data"),
         ([{"stdin": "1"}], "must be text"),
-        ([{"stdin": "1", "stdout": "2", "compare": "roughly"}], "tokens, exact, float"),
+        ([{"stdin": "1", "stdout": "2", "compare": "roughly"}], "tokens, float, exact"),
         ({"code": "x = 1"}, "no assert"),
         ({"code": "assert f("}, "does not compile"),
         ({"code": 5}, "must be text"),

@@ -124,7 +124,7 @@ def test_the_vector_form_scores_a_batch() -> None:
 @pytest.mark.parametrize(
     "settings",
     [{"level": "silly"}, {"style": "x"}, {"shots": 9}, {"split": "x"}, {"sandbox": 5},
-     {"language": "cpp"}, {"max_tests_per_problem": 0}, {"sandbox_timeout_s": -1},
+     {"language": "cpp"}, {"max_tests_per_problem": -1}, {"sandbox_timeout_s": -1},
      {"levle": "easy"}],
 )  # fmt: skip
 def test_wrong_settings_are_refused(settings: dict[str, Any]) -> None:

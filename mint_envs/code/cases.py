@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ class ValueTest:
 
     ``how`` is ``"equal"`` (to ``expected``), ``"true"`` or ``"false"`` (its truth value), or
     ``"runs"`` (a piece of test code must come to its end). ``names`` are the built-in names in it
-    (see ``names.py``).
+    (see ``names.py``). ``before`` is what must be run before it, also where it is left out.
     """
 
     text: str
@@ -26,6 +27,7 @@ class ValueTest:
     how: Literal["equal", "true", "false", "runs"] = "equal"
     tolerance: Tolerance = EXACT
     names: Names = ()
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Plan:
         first: steps that come before the tests, and are none.
         limits: what the row says of limits.
         language: that programs must be in, where the row says so.
+        roles: what the names in ``stubs`` are, where they are more than functions.
+        classes: the tests' own classes (name, text), whose objects cross by value.
     """
 
     kind: Literal["values", "split", "main"]
@@ -67,13 +71,16 @@ class Plan:
     first: tuple[ValueTest, ...] = ()
     limits: RowLimits = NO_LIMITS
     language: str = ""
+    roles: tuple[tuple[str, str], ...] = ()
+    classes: tuple[tuple[str, str], ...] = ()
 
     def some(self, count: int) -> Plan:
-        """Return the plan with at most ``count`` tests, of as many expected values as there are.
+        """Return the plan with at most ``count`` tests (0: all), of as many expected values as
+        there are.
 
         The first tests of a data set often expect one and the same, which a constant would pass.
         """
-        if len(self.tests) <= count:
+        if not count or len(self.tests) <= count:
             return self
         seen: Counter[str] = Counter()
         rounds = []
@@ -86,4 +93,14 @@ class Plan:
             rounds.append((seen[key], index))
             seen[key] += 1
         chosen = sorted(index for _, index in sorted(rounds)[:count])
-        return replace(self, tests=tuple(self.tests[index] for index in chosen))
+        return replace(self, tests=tuple(self._chosen(chosen)))
+
+    def _chosen(self, places: list[int]) -> Iterator[Any]:
+        """Yield the tests at places; each takes over what those left out would have run before."""
+        before: list[str] = []
+        for index, test in enumerate(self.tests):
+            if isinstance(test, ValueTest) and test.before:
+                before.append(test.before)
+            if index in places:
+                yield replace(test, before="\n".join(before)) if before else test
+                before = []

@@ -45,9 +45,9 @@ class GradeSettings:
             raise SettingError(f"sandbox_timeout_s={seconds!r} must be a number of seconds")
         if not 0.01 <= seconds <= 3600:
             raise SettingError(f"sandbox_timeout_s={seconds!r} must be from 0.01 to 3600")
-        if not isinstance(self.max_tests_per_problem, int) or self.max_tests_per_problem < 1:
+        if not isinstance(self.max_tests_per_problem, int) or self.max_tests_per_problem < 0:
             raise SettingError(
-                f"max_tests_per_problem={self.max_tests_per_problem!r} must be at least 1"
+                f"max_tests_per_problem={self.max_tests_per_problem!r} must be 0 (all) or more"
             )
         if not 16 <= self.memory_mb <= 1 << 20:
             raise SettingError(f"memory_mb={self.memory_mb!r} must be from 16 to {1 << 20}")
@@ -75,7 +75,7 @@ def grade(
         sandbox_timeout_s: seconds of CPU time of one run. A run is all tests of the first and
             third form together, and each test of the second.
         max_tests_per_problem: of more tests, that many are run, of as many different expected
-            values as there are; the others are counted (``metadata["left_out"]``).
+            values as there are; the others are counted (``metadata["left_out"]``). 0: all.
         language: ``"python"``, or one that is installed, for tests of the second form.
         sandbox: ``None`` for the default of this machine, a name or a ``Sandbox``.
 
@@ -155,10 +155,11 @@ def _jobs(case: _Case) -> list[Job]:
     if plan.kind == "values":
         calls = tuple(test.text for test in plan.tests)
         return [Job(program, "values", calls, stop_early=early, limits=limits, names=names)]
-    steps = tuple(("exec" if t.how == "runs" else "eval", t.text) for t in parts)
+    steps = tuple(map(_step_of, parts))
     return [
         Job(program, "split", setup=plan.setup, stubs=plan.stubs, steps=steps, stop_early=early,
-            limits=limits, first=len(plan.first), names=names)
+            limits=limits, first=len(plan.first), names=names, roles=plan.roles,
+            classes=plan.classes)
     ]  # fmt: skip
 
 
@@ -171,6 +172,16 @@ def _after(preamble: str, program: str) -> str:
         return program
     first = "".join(f"{line}\n" for line in _FUTURE.findall(program))
     return f"{first}{preamble}\n{_FUTURE.sub('', program)}"
+
+
+def _step_of(test: ValueTest) -> tuple[str, str]:
+    """Return a step of a split check; one that compares nothing sees changes as they are made."""
+    if test.how == "runs":
+        return "exec", f"{test.before}\n{test.text}" if test.before else test.text
+    return "eval" if _COMPARES.search(test.text) else "now", test.text
+
+
+_COMPARES = re.compile(r"[<>=!]=|[<>]|\b(in|is|not)\b")
 
 
 @dataclass
@@ -218,6 +229,7 @@ class _Case:
         statuses = [self._status(i) for i in range(len(self.plan.tests))]
         failures = [outcome.failure for outcome in self.outcomes if outcome.failure]
         failures += self.script.failures() if self.script else []
+        failures += self._harness_failures()
         passed, total = statuses.count(PASSED), len(statuses)
         score = passed / total if self.settings.partial_credit else float(passed == total)
         reason = failures[0] if failures else "" if self.program.strip() else "no program found"
@@ -238,6 +250,16 @@ class _Case:
                 "reason": reason,
             },
         )
+
+    def _harness_failures(self) -> list[str]:
+        """Return what the tests' own process says of tests that nobody could pass.
+
+        Only there: what a program's process says of itself would be its own choice.
+        """
+        if self.plan.kind != "split":
+            return []
+        errors = [o.error(i) for o in self.outcomes for i in sorted(o.records)]
+        return [text for kind, text in errors if kind == "HarnessFailed"]
 
     def _first_error(self) -> tuple[str, str]:
         for outcome in self.outcomes:

@@ -56,7 +56,7 @@ class Globals:
 
 
 def global_names(code: str | ast.AST) -> Globals:
-    code = code if isinstance(code, str) else ast.unparse(code)
+    code = code if isinstance(code, str) else getattr(code, "text", "") or ast.unparse(code)
     top = symtable.symtable(code, "tests", "exec")
     bound = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
     used: set[str] = set()

@@ -18,6 +18,7 @@ from ..errors import SettingError
 from .asserts import value_test
 from .cases import IoTest, Plan, ValueTest
 from .names import BUILTINS, expression_names, global_names, modules_in, root_of, uses_only
+from .roles import Roles
 from .scripts import io_test
 from .testcode import code_plan
 from .values import plain_data, shorten
@@ -87,7 +88,9 @@ def pair_plan(items: Sequence[Any], entry: str = "") -> Plan:
         modules |= used
         stubs |= _called_names(test.text, set(free - used))
     setup = "\n".join(f"import {name}" for name in sorted(modules))
-    return Plan("split", tuple(tests), setup=setup, stubs=tuple(sorted(stubs)))
+    roles = Roles(ast.Module([ast.Expr(_parsed_test(t.text)) for t in tests], []), stubs)
+    roles.refuse_comparisons()
+    return Plan("split", tuple(tests), setup=setup, stubs=tuple(sorted(stubs)), roles=roles.of())
 
 
 def _split_comparison(text: str, expected: Any) -> ValueTest:
@@ -108,10 +111,27 @@ def _parsed_test(text: str) -> ast.expr:
 
 
 def _may_run_with_program(test: ValueTest) -> bool:
+    """Whether the value of a test is the program's to give: a call, and what is looked up in it.
+
+    An object that equals everything would make ``("int(f(3) == 9)", 1)`` its own verdict.
+    """
+    node: ast.expr = _parsed_test(test.text)
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Name):
+        return not _holds_bool(test.expected)
+    return _plain_call(node) or _picked_call(node)
+
+
+def _picked_call(node: ast.expr) -> bool:
+    """``(Solution().f if 'Solution' in globals() else f)(1)``"""
+    pick = node.func if isinstance(node, ast.Call) else None
     return (
-        test.how != "equal"
-        or not _holds_bool(test.expected)
-        or _plain_call(_parsed_test(test.text))
+        isinstance(pick, ast.IfExp)
+        and ast.unparse(pick.test) == "'Solution' in globals()"
+        and isinstance(pick.orelse, ast.Name)
+        and isinstance(pick.body, ast.Attribute)
+        and _plain_call(pick.body.value)
     )
 
 
@@ -132,17 +152,18 @@ def _plain_call(node: ast.AST) -> bool:
 
 
 def _called_names(text: str, free: set[str]) -> set[str]:
-    """Return ``free``, the names of the program in an expression, if it only calls them.
+    """Return ``free``, the names of the program in an expression, if it calls or hands on these.
 
     Raises:
         SettingError: it uses one in another way, so the program itself would make the verdict.
     """
     tree = _parsed_test(text)
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = {id(part) for c in calls for part in (c.func, *c.args, *(k.value for k in c.keywords))}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in free and id(node) not in called:
             raise SettingError(
-                f"the test ({shorten(text)!r}, True) is refused: {node.id!r} belongs to the "
+                f"the test ({shorten(text)!r}, ...) is refused: {node.id!r} belongs to the "
                 "program, so the program would make its own verdict. Give a plain call and the "
                 "value that it must return."
             )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import SettingError
+from .anew import SETTLE, mark
 from .asserts import literal, value_test
 from .cases import Plan, ValueTest
+from .collect import Collected, collect, is_main_guard, refused
 from .names import (
     BUILTINS,
     DEFINITION,
@@ -21,84 +23,305 @@ from .names import (
     root_of,
     uses_only,
 )
+from .packages import refuse_missing
+from .roles import Roles
+from .solution import assumed_names, definitions_in, without_solution
+from .source import Source, names_in, nodes_in
 from .values import shorten
+
+_FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def code_plan(tests: Mapping[str, Any]) -> Plan:
+    """Return the plan of test code; every test in it is one of the plan's.
+
+    Raises:
+        SettingError: it is no test code, or not all of it can be run here.
+    """
     code, entry = tests["code"], tests.get("entry_point") or ""
     code = "\n".join(code) if isinstance(code, list | tuple) else code
     prompt, setup = tests.get("prompt") or "", tests.get("setup") or ""
     if not all(isinstance(text, str) for text in (code, entry, prompt, setup)):
         raise SettingError("tests: 'code', 'entry_point', 'prompt' and 'setup' must be text")
-    tree = _module(code)
-    entry = entry or _entry_of_check(tree)
-    preamble = _before(prompt, entry)
-    names = TestCode(f"{setup}\n{code}", [*_module(setup).body, *tree.body], entry)
-    stubs = (entry,) if entry else tuple(sorted(names.free))
-    plain_tests = _plain_asserts(tree, stubs, entry)
-    if plain_tests and not setup.strip():
-        return Plan("values", tuple(plain_tests), preamble)
-    first, steps = _steps(tree, entry, names)
-    if not steps:
-        raise SettingError(f"tests: no assert, check() or test function in {shorten(code)!r}")
-    early, late = _early(first, names)
-    setup = "\n".join([prompt, setup, *map(ast.unparse, early)])
-    return Plan("split", tuple(steps), preamble, setup, stubs, late)
+    source = Source(without_solution(code))
+    return _Reading(source, entry, definitions_in(prompt), setup, _before(prompt, entry)).plan()
 
 
-def _early(first: list[ast.stmt], names: TestCode) -> tuple[list[ast.stmt], tuple[ValueTest, ...]]:
-    """Cut what comes before the tests where it first calls a name that may be the program's."""
-    for index, node in enumerate(first):
-        if not isinstance(node, DEFINITION) and names.of([node]):
-            return first[:index], tuple(_test_step([node], names) for node in first[index:])
-    return first, ()
+class _Reading:
+    """Test code on its way to a plan."""
+
+    def __init__(self, source: Source, entry: str, prompt: str, setup: str, preamble: str) -> None:
+        self._source, self._tree = source, source.tree
+        self._setup = Source(setup)
+        refuse_missing([source.tree, self._setup.tree])
+        self._found = collect(source.tree)
+        self._check = _check_function(source.tree)
+        self._entry = entry or self._entry_of_check()
+        self._prompt, self._preamble = prompt, preamble
+        statements = [*self._setup.tree.body, *source.tree.body]
+        defined = global_names(prompt).bound if prompt else frozenset()
+        self._names = TestCode(f"{setup}\n{source.text}", statements, self._entry)
+        free = set(self._names.free - defined) - {_first_name(self._entry)}
+        self._assumed = assumed_names(free, source.tree, bool(self._entry))
+        free -= self._assumed.keys()
+        own = [self._entry] if self._entry else []
+        self._stubs = (*own, *sorted(free))
+
+    def plan(self) -> Plan:
+        plain = self._plain_asserts()
+        if plain and not self._setup.text.strip() and not self._assumed:
+            return Plan("values", tuple(plain), self._preamble)
+        return self._split_plan()
+
+    # -- nothing but plain asserts
+
+    def _plain_asserts(self) -> list[ValueTest]:
+        """Return value tests if the code is nothing but plain asserts, else an empty list."""
+        names = {_first_name(stub) for stub in self._stubs}
+        statements = self._tree.body
+        if self._check is not None:
+            if any(self._tests_more(node) for node in statements):
+                return []
+            candidate = self._check.args.args[0].arg
+            names, statements = {candidate}, self._check.body
+        found = []
+        for statement in statements:
+            if _says_nothing(statement):
+                continue
+            test = self._assert_test(statement, names)
+            if test is None:
+                return []
+            text = _renamed(test.text, names, self._entry) if self._check else test.text
+            named = expression_names(text, _first_name(self._entry))
+            found.append(replace(test, text=text, names=named))
+        return found
+
+    def _tests_more(self, node: ast.stmt) -> bool:
+        """Whether a statement beside ``check`` does more than to define, and to call it."""
+        defines = isinstance(node, ast.Import | ast.ImportFrom | DEFINITION)
+        if defines and not any(node in (test.node, test.owner) for test in self._found):
+            return False
+        return not (_says_nothing(node) or _check_argument(node) == self._entry
+                    or self._runs_found_tests(node))  # fmt: skip
+
+    def _assert_test(self, node: ast.stmt, names: set[str]) -> ValueTest | None:
+        if not isinstance(node, ast.Assert):
+            return None
+        test = value_test(
+            node.test,
+            lambda call: _closed_call(call, names) or (not self._entry and _python_call(call)),
+        )
+        return None if test is None else ValueTest(**test)
+
+    # -- the rest: a split check
+
+    def _split_plan(self) -> Plan:
+        roles = Roles(ast.Module([*self._setup.tree.body, *self._tree.body], []), self._stubs)
+        roles.refuse_comparisons()
+        roles.refuse_shared_state(self._tree, self._found)
+        mark(self._source, {*self._stubs, "candidate"})
+        script = self._script()
+        steps = [*script.steps, *self._check_steps(), *map(self._found_test, self._found)]
+        if not steps:
+            raise SettingError(
+                f"tests: no assert, check() or test function in {shorten(self._source.text)!r}"
+            )
+        if not self._stubs and not any(step.names for step in (*script.late, *steps)):
+            raise refused("none of them calls the program: each would pass, whatever it is")
+        early = "\n".join(self._text(node) for node in script.early)
+        setup = "\n".join([*self._assumed.values(), self._prompt, self._setup.text, early])
+        return Plan(
+            "split", tuple(steps), self._preamble, setup, self._stubs, script.late,
+            roles=roles.of(), classes=self._own_classes(),
+        )  # fmt: skip
+
+    def _text(self, node: ast.stmt) -> str:
+        """Return what a statement is to be: without what runs the tests, which is done apart."""
+        if is_main_guard(node) and not self._is_active_guard(node):
+            return "pass"
+        if isinstance(node, ast.If) and is_main_guard(node):
+            self._source.replace(node.test, "True")
+        return self._source.of(node)
+
+    def _own_classes(self) -> tuple[tuple[str, str], ...]:
+        """Return the tests' own classes, whose objects cross by value, and their text."""
+        tested = {test.owner for test in self._found}
+        found = {}
+        for text in (*self._assumed.values(), self._prompt, self._setup.text):
+            for node in Source(text).tree.body:
+                if isinstance(node, ast.ClassDef):
+                    found[node.name] = ast.unparse(node)
+        imports = "\n".join(self._source.of(n) for n in self._tree.body
+                            if isinstance(n, ast.Import | ast.ImportFrom))  # fmt: skip
+        for node in self._tree.body:
+            if isinstance(node, ast.ClassDef) and node not in tested:
+                found[node.name] = f"{imports}\n{self._source.of(node)}"
+        return tuple(found.items())
+
+    def _found_test(self, test: Collected) -> ValueTest:
+        node = test.node
+        if test.owner is None:
+            text = f"{node.name}()" if test.plain else f"__run__({node.name!r})"
+            return ValueTest(text, how="runs", names=self._names.of([node]))
+        names = self._names.of([method_only(test.owner, node.name)], test.owner)
+        return ValueTest(f"__run__({', '.join(map(repr, test.path))})", how="runs", names=names)
+
+    def _check_steps(self) -> list[ValueTest]:
+        """Beside a ``candidate`` that is ``max``, the ``max`` of the tests is the built-in."""
+        check = self._check
+        if check is None or any("check" in names_in([t.node]) for t in self._found):
+            return []
+        used = check.args.args[0].arg in names_in([check])
+        return [ValueTest(f"check({stub_name(self._entry)})", how="runs",
+                          names=() if used else self._names.of([check]))]  # fmt: skip
+
+    def _entry_of_check(self) -> str:
+        """Return what test code without ``entry_point`` checks: ``add``, if it says ``check(add)``.
+
+        Raises:
+            SettingError: there is a ``check(candidate)``, and nothing says what the candidate is.
+        """
+        if self._check is None:
+            return ""
+        places = [*self._tree.body, *(part for test in self._found for part in test.node.body)]
+        places += [part for node in self._tree.body if is_main_guard(node) for part in node.body]  # type: ignore[attr-defined]
+        checked = {name for node in places if (name := _check_argument(node))}
+        if len(checked) != 1:
+            raise SettingError(
+                "tests: check(candidate) says nothing of what is tested: give 'entry_point', the "
+                "name of the function"
+            )
+        return checked.pop()
+
+    # -- statements beside the definitions
+
+    def _script(self) -> _Script:
+        """Cut what is no definition into what goes first, and steps that each pass or fail."""
+        script = _Script()
+        pending: list[ast.stmt] = []
+        begun = False
+        for node in self._tree.body:
+            if self._runs_found_tests(node) or _check_argument(node) == self._entry != "":
+                continue
+            active = self._is_active(node)
+            begun |= active
+            if not begun or self._goes_first(node):
+                script.early.append(node)
+            elif active and self._is_test(node):
+                script.steps.append(self._step([*pending, node]))
+                pending = []
+            else:
+                pending.append(node)
+        if any(self._is_active(node) for node in pending):
+            script.steps.append(self._step(pending))
+        self._move_late(script)
+        return script
+
+    def _move_late(self, script: _Script) -> None:
+        """Cut what comes first where it calls a name that may be the program's."""
+        for index, node in enumerate(script.early):
+            if not isinstance(node, DEFINITION) and self._names.of([node]):
+                late = script.early[index:]
+                script.late = tuple(self._step([part]) for part in late)
+                del script.early[index:]
+                return
+
+    def _step(self, nodes: list[ast.stmt]) -> ValueTest:
+        own = () if isinstance(nodes[0], DEFINITION) and len(nodes) == 1 else self._names.of(nodes)
+        *before, test = (self._text(node) for node in nodes)
+        test = test.removesuffix(SETTLE)  # which the end of a step does
+        return ValueTest(test, how="runs", names=own, before="\n".join(before))
+
+    def _goes_first(self, node: ast.stmt) -> bool:
+        """Whether it does not matter when: definitions, and literals with a name of their own."""
+        if isinstance(node, DEFINITION | ast.Import | ast.ImportFrom):
+            return True
+        return (isinstance(node, ast.Assign) and literal(node.value)[0]
+                and not self._bound_twice(node))  # fmt: skip
+
+    def _bound_twice(self, node: ast.Assign) -> bool:
+        names = {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+        rest = [n for n in self._tree.body if n is not node and not isinstance(n, DEFINITION)]
+        others = [n for part in rest for n in nodes_in([part])]
+        return any(isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Store)
+                   for n in others)  # fmt: skip
+
+    def _is_active(self, node: ast.stmt) -> bool:
+        """Whether a statement tests something, or calls the program."""
+        if isinstance(node, DEFINITION | ast.Import | ast.ImportFrom) or _says_nothing(node):
+            return False
+        if is_main_guard(node):
+            return self._is_active_guard(node)
+        return self._is_test(node) or self._calls_program(node)
+
+    def _is_active_guard(self, node: ast.stmt) -> bool:
+        """Under pytest no ``if __name__ == "__main__"`` holds; it is run where it has all tests."""
+        if self._found or self._check is not None:
+            return False
+        rest = [part for part in node.body if not _runs_tests(part)]  # type: ignore[attr-defined]
+        return any(self._is_active(part) for part in rest)
+
+    def _is_test(self, node: ast.stmt) -> bool:
+        """Whether a statement asserts, by itself or by a function of the tests'."""
+        return any(isinstance(n, ast.Assert | ast.Raise) for n in nodes_in([node])) or bool(
+            _called_in(node) & self._asserting
+        )
+
+    def _calls_program(self, node: ast.stmt) -> bool:
+        return bool(names_in([node]) & (set(self._stubs) | self._calling))
+
+    @property
+    def _asserting(self) -> set[str]:
+        return self._reaching(lambda n: isinstance(n, ast.Assert | ast.Raise))
+
+    @property
+    def _calling(self) -> set[str]:
+        return self._reaching(lambda n: isinstance(n, ast.Name) and n.id in self._stubs)
+
+    def _reaching(self, does: Any) -> set[str]:
+        """Return the functions of the tests' that do something, or call one that does."""
+        functions = {n.name: n for n in self._tree.body if isinstance(n, _FUNCTION)}
+        found = {name for name, node in functions.items() if any(map(does, nodes_in(node.body)))}
+        while more := {name for name, node in functions.items()
+                       if name not in found and _called_in(node) & found}:  # fmt: skip
+            found |= more
+        return found
+
+    def _runs_found_tests(self, node: ast.stmt) -> bool:
+        """``test_add()``, ``unittest.main()``: what is collected is run once."""
+        names = {test.path[0] for test in self._found}
+        if is_main_guard(node):
+            return not self._is_active_guard(node)
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:
+            return call.func.id in names
+        return _runs_tests(node)
 
 
-def _test_step(nodes: list[ast.stmt], names: TestCode) -> ValueTest:
-    own = () if isinstance(nodes[0], DEFINITION) and len(nodes) == 1 else names.of(nodes)
-    return ValueTest("\n".join(map(ast.unparse, nodes)), how="runs", names=own)
+@dataclass
+class _Script:
+    """What goes first, what goes first and needs the program, and the steps."""
+
+    def __post_init__(self) -> None:
+        self.early: list[ast.stmt] = []
+        self.late: tuple[ValueTest, ...] = ()
+        self.steps: list[ValueTest] = []
 
 
-def _module(code: str) -> ast.Module:
-    try:
-        return _without_idle_pytest(ast.parse(code))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise SettingError(f"tests: the test code does not compile: {error}") from None
+def _runs_tests(node: ast.stmt) -> bool:
+    text = ast.unparse(node) if isinstance(node, ast.Expr) else ""
+    return bool(re.match(r"(sys\.exit\()?(unittest|pytest)\.main\(", text))
 
 
-def _without_idle_pytest(tree: ast.Module) -> ast.Module:
-    """Leave out ``import pytest`` where nothing needs it: the sandbox has none."""
-    if not any(isinstance(n, ast.Name) and n.id == "pytest" for n in ast.walk(tree)):
-        tree.body = [node for node in tree.body if ast.unparse(node) != "import pytest"]
-    return tree
+def _called_in(node: ast.AST) -> set[str]:
+    return {n.func.id for n in nodes_in([node])
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}  # fmt: skip
 
 
 def _before(prompt: str, entry: str) -> str:
     """Return the part of a prompt before the function that it asks for."""
     position = prompt.find(f"def {entry}(") if entry else -1
     return prompt[:position] if position > 0 else ""
-
-
-def _plain_asserts(tree: ast.Module, stubs: Sequence[str], entry: str) -> list[ValueTest]:
-    """Return value tests if the code is nothing but plain asserts, else an empty list."""
-    names = {_first_name(stub) for stub in stubs}
-    statements = tree.body
-    check = _check_function(tree)
-    if check is not None:
-        if any(_tests_more(node, entry) for node in tree.body):
-            return []
-        names = {check.args.args[0].arg}
-        statements = check.body
-    found = []
-    for statement in statements:
-        if _says_nothing(statement):
-            continue
-        test = _assert_test(statement, names, entry)
-        if test is None:
-            return []
-        text = _renamed(test.text, names, entry) if check else test.text
-        found.append(replace(test, text=text, names=expression_names(text, _first_name(entry))))
-    return found
 
 
 def _first_name(entry: str) -> str:
@@ -113,39 +336,12 @@ def _check_function(tree: ast.Module) -> ast.FunctionDef | None:
     return None
 
 
-def _entry_of_check(tree: ast.Module) -> str:
-    """Return what test code without ``entry_point`` checks: ``add``, if it ends in ``check(add)``.
-
-    Raises:
-        SettingError: there is a ``check(candidate)``, and nothing says what the candidate is.
-    """
-    if _check_function(tree) is None:
-        return ""
-    checked = [name for node in tree.body if (name := _check_argument(node))]
-    if len(set(checked)) != 1:
-        raise SettingError(
-            "tests: check(candidate) says nothing of what is tested: give 'entry_point', the name "
-            "of the function"
-        )
-    return checked[0]
-
-
 def _check_argument(node: ast.stmt) -> str:
     """Return ``add`` of the statement ``check(add)``, else ``""``."""
     call = node.value if isinstance(node, ast.Expr) else None
-    if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "check" and call.args):
+    if not (isinstance(call, ast.Call) and getattr(call.func, "id", "") == "check" and call.args):
         return ""
     return ast.unparse(call.args[0]) if isinstance(call.args[0], ast.Name | ast.Attribute) else ""
-
-
-def _tests_more(node: ast.stmt, entry: str) -> bool:
-    """Whether a statement beside ``check`` does more than to define, and to call it."""
-    defines = (
-        isinstance(node, ast.Import | ast.ImportFrom)
-        or (isinstance(node, ast.FunctionDef) and not _is_test(node))
-        or (isinstance(node, ast.ClassDef) and not _test_methods(node))
-    )
-    return not (defines or _says_nothing(node) or _check_argument(node) == entry)
 
 
 def _says_nothing(node: ast.stmt) -> bool:
@@ -157,15 +353,6 @@ def _says_nothing(node: ast.stmt) -> bool:
     if isinstance(node, ast.Assign):
         return isinstance(node.value, ast.Dict | ast.Constant) and literal(node.value)[0]
     return isinstance(node, ast.Pass)
-
-
-def _assert_test(node: ast.stmt, names: set[str], entry: str) -> ValueTest | None:
-    if not isinstance(node, ast.Assert):
-        return None
-    test = value_test(
-        node.test, lambda call: _closed_call(call, names) or (not entry and _python_call(call))
-    )
-    return None if test is None else ValueTest(**test)
 
 
 def _closed_call(node: ast.AST, names: set[str]) -> bool:
@@ -202,79 +389,9 @@ def _renamed(text: str, names: set[str], entry: str) -> str:
     return entry + text[len(old) :]
 
 
-def _steps(tree: ast.Module, entry: str, names: TestCode) -> tuple[list[ast.stmt], list[ValueTest]]:
-    """Cut test code into (what goes first, steps that each can pass or fail)."""
-    first: list[ast.stmt] = []
-    steps: list[ValueTest] = []
-    pending: list[ast.stmt] = []
-    for node in tree.body:
-        if isinstance(node, ast.Assert):
-            steps.append(_test_step([*pending, node], names))
-            pending = []
-        else:
-            (pending if steps else first).append(node)
-    first += pending
-    check = _check_function(tree)
-    if check is not None:
-        first = [node for node in first if _check_argument(node) != entry]
-        steps.append(_check_step(check, entry, names))
-    return first, steps + [step for node in tree.body for step in _test_calls(node, names)]
-
-
-def _check_step(check: ast.FunctionDef, entry: str, names: TestCode) -> ValueTest:
-    """Beside a ``candidate`` that is ``max``, the ``max`` of the tests is the built-in."""
-    candidate = check.args.args[0].arg
-    used = any(isinstance(node, ast.Name) and node.id == candidate for node in ast.walk(check))
-    return ValueTest(
-        f"check({stub_name(entry)})", how="runs", names=() if used else names.of([check])
-    )
-
-
 def stub_name(entry: str) -> str:
     """Return what tests call the program by: ``Solution().f`` is no name, so ``candidate``."""
     return entry if entry.isidentifier() and entry not in BUILTINS else "candidate"
 
 
-def _test_calls(node: ast.stmt, names: TestCode) -> list[ValueTest]:
-    """Return what runs the tests of a function or a class, one by one."""
-    if isinstance(node, ast.FunctionDef):
-        parts = [(f"{node.name}()", names.of([node]))] if _is_test(node) else []
-    elif isinstance(node, ast.ClassDef):
-        parts = [
-            (_call_of_method(node, name), names.of([method_only(node, name)], node))
-            for name in _test_methods(node)
-        ]
-    else:
-        parts = []
-    return [ValueTest(text, how="runs", names=own) for text, own in parts]
-
-
-def _is_test(node: ast.FunctionDef) -> bool:
-    return node.name.startswith("test") and not node.args.args
-
-
-def _test_methods(node: ast.ClassDef) -> list[str]:
-    return [name for name in _methods(node) if name.startswith("test")] if _tests(node) else []
-
-
-def _tests(node: ast.ClassDef) -> bool:
-    """A unittest class, or a class that pytest would collect."""
-    return _is_unittest(node) or (node.name.startswith("Test") and "__init__" not in _methods(node))
-
-
-def _is_unittest(node: ast.ClassDef) -> bool:
-    return any("TestCase" in ast.unparse(base) for base in node.bases)
-
-
-def _methods(node: ast.ClassDef) -> dict[str, ast.FunctionDef]:
-    return {part.name: part for part in node.body if isinstance(part, ast.FunctionDef)}
-
-
-def _call_of_method(node: ast.ClassDef, name: str) -> str:
-    if _is_unittest(node):
-        return f"{node.name}({name!r}).debug()"
-    before = _methods(node).get("setup_method")
-    if before is None:
-        return f"{node.name}().{name}()"
-    told = f"case.{name}" if len(before.args.args) > 1 else ""
-    return f"case = {node.name}()\ncase.setup_method({told})\ncase.{name}()"
+__all__: Sequence[str] = ("code_plan", "stub_name")

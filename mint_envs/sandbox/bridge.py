@@ -40,7 +40,7 @@ def write_frame(stream: IO[bytes], message: Any) -> None:
 def job_to(job: Job) -> dict[str, Any]:
     """Return it as JSON can hold it, without what most jobs do not have."""
     told = asdict(job)
-    unused = {name for name in ("arguments", "files") if not told[name]}
+    unused = {name for name in ("arguments", "files", "roles", "classes") if not told[name]}
     unused |= set() if job.names else {"first", "names"}
     return {name: value for name, value in told.items() if name not in unused}
 
@@ -49,7 +49,7 @@ def job_from(data: Mapping[str, Any]) -> Job:
     values = {**data, "limits": Limits(**data["limits"])}
     for key in ("calls", "stubs", "arguments"):
         values[key] = tuple(values.get(key, ()))
-    for key in ("steps", "files"):
+    for key in ("steps", "files", "roles", "classes"):
         values[key] = tuple((one, other) for one, other in values.get(key, ()))
     whose = values.get("names", ())
     values["names"] = tuple(tuple(tuple(group) for group in names) for names in whose)

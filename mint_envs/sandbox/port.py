@@ -40,8 +40,12 @@ class Job:
     ``kind`` is ``"values"``: run it, then send the values of the expressions ``calls``;
     ``"main"``: run it as a script with ``stdin``, ``arguments`` and ``files`` (name and text) in
     its folder; ``"split"``: run ``setup`` and then ``steps``
-    (pairs of ``"eval"`` or ``"exec"`` and text) in a process of their own, where the names in
-    ``stubs`` call the program in another. The first ``first`` of them are no tests. ``names``, if
+    (pairs of text and, before it, ``"exec"``, ``"eval"``, or ``"now"``: evaluate, and show changes
+    of arguments as they are made) in a process of their own, where the names in
+    ``stubs`` call the program in another; ``roles`` says of some that they are a ``"class"``, an
+    ``"error"``, a ``"value"``, or may return ``"objects"``, or ``"maybe"`` one to be told from
+    None, and ``classes`` has the tests' own classes (name, text) whose objects cross by value. The
+    first ``first`` of the steps are no tests. ``names``, if
     not empty, says for each call or step which built-in names may be the program's.
     """
 
@@ -53,6 +57,8 @@ class Job:
     files: tuple[tuple[str, str], ...] = ()
     setup: str = ""
     stubs: tuple[str, ...] = ()
+    roles: tuple[tuple[str, str], ...] = ()
+    classes: tuple[tuple[str, str], ...] = ()
     steps: tuple[tuple[str, str], ...] = ()
     first: int = 0
     names: tuple[tuple[tuple[str, ...], ...], ...] = ()
@@ -65,6 +71,8 @@ class Job:
         told = {"program": self.program, "calls": self.calls, "stop_early": self.stop_early}
         if self.files or self.arguments:
             told |= {"files": dict(self.files), "arguments": self.arguments}
+        if self.kind == "split" and self.classes:
+            return {**told, "classes": self.classes}
         return {**told, "names": self.names} if self.names and self.kind == "values" else told
 
 

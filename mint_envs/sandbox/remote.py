@@ -72,7 +72,7 @@ class Remote:
         self._begin()
         self._sources = {
             name: (_INSIDE / f"{name}.py").read_text(encoding="utf-8")
-            for name in ("wire", "names", "records", "scripts", "split", "runner")
+            for name in ("wire", "names", "records", "scripts", "runner")
         }
         try:
             probe = {"code": _PROBE, "language": "python", "run_timeout": 10}

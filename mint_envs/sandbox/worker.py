@@ -311,8 +311,9 @@ def _payload(job: Job) -> bytes:
 
 
 def _tests_payload(job: Job) -> bytes:
-    keys = ("setup", "stubs", "steps", "first", "names", "stop_early")
-    return _json_bytes({key: getattr(job, key) for key in keys})
+    keys = ("setup", "stubs", "roles", "steps", "first", "names", "stop_early")
+    told = {key: getattr(job, key) for key in keys}
+    return _json_bytes({**told, "classes": [name for name, _ in job.classes]})
 
 
 @contextlib.contextmanager

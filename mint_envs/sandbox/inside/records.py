@@ -65,4 +65,5 @@ def module(name: str) -> dict[str, Any]:
 
 
 def execute(source: str, names: dict[str, Any]) -> None:
-    exec(compile(source, FILE, "exec"), names)
+    """Run a program; this file's own ``__future__`` is not the program's."""
+    exec(compile(source, FILE, "exec", dont_inherit=True), names)

@@ -16,7 +16,6 @@ from typing import Any
 from .names import agreed, defined, readings
 from .records import FILE, Records, execute, module
 from .scripts import add_site, main, write_files
-from .split import answer_calls, tests
 from .wire import encode
 
 __all__ = ["FILE", "Records", "add_site", "run", "warm_up"]
@@ -24,7 +23,7 @@ __all__ = ["FILE", "Records", "add_site", "run", "warm_up"]
 
 def run(job: bytes, mode: str, out: int, peer: int) -> None:
     """Run a job. ``out`` takes the records, ``peer`` joins the two halves of a split check."""
-    _MODES[mode](json.loads(job), Records(out), peer)
+    MODES[mode](json.loads(job), Records(out), peer)
 
 
 def _values(job: dict[str, Any], records: Records, peer: int) -> None:
@@ -42,12 +41,16 @@ def _values(job: dict[str, Any], records: Records, peer: int) -> None:
 def _call_value(text: str, names: dict[str, Any], whose: Any, python: dict[str, Any]) -> Any:
     """Return the value of a call; built-in names that are not the program's are Python's."""
     if not whose:
-        return encode(eval(text, names))
+        return encode(_evaluated(text, names))
     values = []
     for own in readings(whose, defined(names, python)):
         others = {n for group in whose for n in group if n in python} - own
-        values.append(encode(eval(text, {**names, **{n: python[n] for n in others}})))
+        values.append(encode(_evaluated(text, {**names, **{n: python[n] for n in others}})))
     return agreed(values)
+
+
+def _evaluated(text: str, names: dict[str, Any]) -> Any:
+    return eval(compile(text, "<string>", "eval", dont_inherit=True), names)
 
 
 # -- other languages -------------------------------------------------------------------------------
@@ -109,11 +112,10 @@ def _exec(job: dict[str, Any], records: Records, peer: int) -> None:
     os.execve(job["command"][0], job["command"], job["environment"])
 
 
-_MODES: dict[str, Callable[[dict[str, Any], Records, int], None]] = {
+#: The halves of a split check are added by who has them (``zygote.py``).
+MODES: dict[str, Callable[[dict[str, Any], Records, int], None]] = {
     "values": _values,
     "main": main,
-    "serve": answer_calls,
-    "tests": tests,
     "compile": _compile,
     "exec": _exec,
 }

@@ -1,112 +1,31 @@
-"""The split check: tests in one process, the program in another."""
+"""The tests' half of a split check: the program is in another process, behind stubs."""
 
 from __future__ import annotations
 
-import builtins
-import json
-import os
-import struct
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from .names import UNCLEAR, defined, readings
-from .records import Records, describe_error, execute, module
-from .wire import Unsupported, decode, encode, encode_any
+from . import pytest_like
+from .names import UNCLEAR, readings
+from .records import Records, describe_error
+from .stubs import CallFailed, HarnessFailed, Program, stub
+from .wire import encode_outward
 
-_MAX_MESSAGE = 1 << 20
-
-
-class CallFailed(BaseException):
-    """The program's process ended or sent no plain value. No ``except Exception`` catches it."""
-
-
-def _send(fd: int, message: Any) -> None:
-    data = json.dumps(message).encode()
-    if len(data) > _MAX_MESSAGE:
-        raise Unsupported("a value too large")
-    data = struct.pack("I", len(data)) + data
-    while data:
-        data = data[os.write(fd, data) :]
-
-
-def _receive(fd: int) -> Any:
-    (length,) = struct.unpack("I", _exactly(fd, 4))
-    if length > _MAX_MESSAGE:
-        raise Unsupported("a message too large")
-    return json.loads(_exactly(fd, length))
-
-
-def _exactly(fd: int, length: int) -> bytes:
-    data = b""
-    while len(data) < length:
-        piece = os.read(fd, length - len(data))
-        if not piece:
-            raise EOFError("the other side has ended")
-        data += piece
-    return data
-
-
-def answer_calls(job: dict[str, Any], records: Records, peer: int) -> None:
-    """The program's half: answer calls with values."""
-    names, python = module("solution"), dict(vars(builtins))
-    failed: list[str] | None = None
-    try:
-        execute(job["program"], names)
-    except BaseException as error:
-        failed = ["", describe_error(error)[1]]  # no error that a test may expect of a call
-    while True:
-        try:
-            name, arguments, keywords = _receive(peer)
-        except EOFError:
-            return
-        if failed:
-            reply = ["error", failed, None]
-        elif name is None:
-            reply = ["value", sorted(defined(names, python)), None]
-        else:
-            reply = _answer_call(names, name, arguments, keywords)
-        try:
-            _send(peer, reply)
-        except Unsupported as error:
-            _send(peer, ["error", describe_error(error), None])
-
-
-def _answer_call(names: dict[str, Any], name: str, arguments: Any, keywords: Any) -> list[Any]:
-    try:
-        values, named = decode(arguments), decode(keywords)
-        target = names[name] if name in names else eval(name, names)  # such as Solution().f
-        result = encode_any(target(*values, **named))
-        return ["value", result, _each(values)]
-    except BaseException as error:
-        return ["error", [_builtin_kind(error), describe_error(error)[1]], None]
-
-
-def _each(arguments: Any) -> Any:
-    return ["l", [encode_any(argument, 1) for argument in arguments]]
-
-
-def _builtin_kind(error: BaseException) -> str:
-    """Return the builtin type that an error is or is derived from: the tests know only those.
-
-    A value that cannot cross is no error of the program's; a test must not take it for one.
-    """
-    if isinstance(error, Unsupported):
-        return ""
-    try:
-        kinds = type(error).__mro__
-        return next(kind.__name__ for kind in kinds if kind.__module__ == "builtins")
-    except BaseException:
-        return ""
+#: Errors of the tests' own that a program could bring about without being called: by a full disk,
+#: a lack of memory or of threads.
+_SHARED = (OSError, MemoryError, RuntimeError)
 
 
 def tests(job: dict[str, Any], records: Records, peer: int) -> None:
-    """The tests' half: the program is behind stubs; this process writes the records.
+    """Run the tests; this process writes the records.
 
     Where it is not clear which built-in names are the program's, all is run once for each reading.
     """
     whose = job["names"] or [()] * len(job["steps"])
     own: set[str] = set()
-    if any(whose) and not records.attempt(-1, lambda: own.update(_ask_own_names(peer))):
+    sys.modules["pytest"] = pytest_like.module
+    if any(whose) and not records.attempt(-1, lambda: own.update(_own_names(job, peer))):
         return
     plays = [readings(names, own) for names in whose]
     rounds = max(map(len, plays), default=1)
@@ -117,16 +36,8 @@ def tests(job: dict[str, Any], records: Records, peer: int) -> None:
         book.write(records)
 
 
-def _ask_own_names(peer: int) -> set[str]:
-    """Ask the program which built-in names it has defined; none is, if it failed."""
-    try:
-        _send(peer, [None, None, None])
-        kind, value, _ = _receive(peer)
-    except Exception as error:
-        raise CallFailed(f"{type(error).__name__}: {error}") from None
-    if kind != "value":
-        raise CallFailed(str(value[1]))
-    return {name for name in value if isinstance(name, str) and hasattr(builtins, name)}
+def _own_names(job: dict[str, Any], peer: int) -> set[str]:
+    return Program(peer, [], {}).ask_own_names()
 
 
 class _Book(Records):
@@ -155,110 +66,89 @@ class _Round:
         plays: list[set[str]],
     ) -> None:  # fmt: skip
         self._job, self._records, self._plays = job, records, plays
-        self._failed: list[CallFailed] = []
+        self._unclear = bool(job["names"])  # which names are the program's is its own choice
         self._scope: dict[str, Any] = {"__name__": "tests"}
-        self._stubs = {_bound(n): _stub(n, peer, self._failed) for n in job["stubs"]}
-        self._own = {n: _stub(n, peer, self._failed) for n in own if any(n in p for p in plays)}
+        self._program = program = Program(peer, job["classes"], self._scope)
+        roles = dict(job["roles"])
+        self._stubs = {_bound(n): stub(program, n, roles.get(n, "")) for n in job["stubs"]}
+        self._values = [name for name, role in roles.items() if role == "value"]
+        self._own = {n: stub(program, n, "") for n in own if any(n in p for p in plays)}
+        self._tools = {
+            "__settle__": program.settle,
+            "__ahead__": program.ahead,
+            "__run__": lambda *path: pytest_like.run(self._scope, *path),
+        }
 
     def run(self) -> None:
-        if not self._records.attempt(-1, self._prepare):
+        if not self._attempt(-1, self._prepare):
             return
         index = -self._job["first"]
         for (kind, text), own in zip(self._job["steps"], self._plays, strict=True):
-            action = _evaluate if kind == "eval" else _execute
+            action = _execute if kind == "exec" else _evaluate
+            self._program.eager = kind == "now"
             self._choose(own)
-            done = self._records.attempt(max(index, -1), lambda t=text, do=action: self._do(do, t))  # type: ignore[misc]
+            done = self._attempt(max(index, -1), lambda t=text, do=action: self._do(do, t))  # type: ignore[misc]
             if not done and (index < 0 or self._job["stop_early"]):
                 return
             index += 1
+        if not self._program.calls and not self._unclear:
+            self._records.add(index, "error", ["HarnessFailed", "no test has called the program"])
+
+    def _attempt(self, index: int, action: Callable[[], Any]) -> bool:
+        """Record what comes of a step; what fails before the program is called is not its fault."""
+
+        def told() -> Any:
+            try:
+                return action()
+            except HarnessFailed:
+                raise
+            except Exception as error:
+                if self._program.calls or self._unclear or isinstance(error, _SHARED):
+                    raise
+                raise HarnessFailed(
+                    f"the tests failed before they called the program: {describe_error(error)[1]}"
+                ) from None
+
+        return self._records.attempt(index, told)
 
     def _prepare(self) -> None:
         self._scope.update(self._stubs)
-        exec(compile(self._job["setup"], "tests.py", "exec"), self._scope)
+        self._scope.update(self._tools)
+        exec(compile(self._job["setup"], "tests.py", "exec", dont_inherit=True), self._scope)
         self._scope.update(self._stubs)  # the setup may hold the prompt, which defines it too
 
     def _choose(self, own: set[str]) -> None:
-        for name, stub in self._own.items():
+        for name, stand_in in self._own.items():
             if name in own:
-                self._scope[name] = stub
-            elif self._scope.get(name) is stub:
+                self._scope[name] = stand_in
+            elif self._scope.get(name) is stand_in:
                 del self._scope[name]
 
     def _do(self, action: Callable[..., Any], text: str) -> Any:
-        self._failed.clear()
-        return _sound(action(text, self._scope), self._failed)
+        failed = self._program.failed
+        failed.clear()
+        for name in self._values:
+            self._scope[name] = self._program.call(f"={name}", (), {})
+        value = action(text, self._scope)
+        self._program.settle()
+        if failed:  # ``except:`` in tests is no way out
+            raise failed[0]
+        return value
 
 
 def _bound(name: str) -> str:
     """Return what the tests call a stub: an entry that is ``max`` is not their ``max``."""
-    return name if name.isidentifier() and not hasattr(builtins, name) else "candidate"
-
-
-def _sound(value: Any, failed: list[CallFailed]) -> Any:
-    """Return a step's value, unless a call in it failed: ``except:`` in tests is no way out."""
-    if failed:
-        raise failed[0]
-    return value
+    builtins = vars(sys.modules["builtins"])
+    return name if name.isidentifier() and name not in builtins else "candidate"
 
 
 def _evaluate(text: str, scope: dict[str, Any]) -> Any:
-    return encode_any(eval(text, scope))
+    return encode_outward(eval(compile(text, "tests.py", "eval", dont_inherit=True), scope))
 
 
 def _execute(text: str, scope: dict[str, Any]) -> bool:
-    exec(compile(text, "tests.py", "exec"), scope)
+    exec(compile(text, "tests.py", "exec", dont_inherit=True), scope)
     return True
 
 
-def _stub(name: str, peer: int, failed: list[CallFailed]) -> Callable[..., Any]:
-    def stub(*arguments: Any, **keywords: Any) -> Any:
-        try:
-            return call(*arguments, **keywords)
-        except CallFailed as error:
-            failed.append(error)
-            raise
-
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        sent = _each(arguments)
-        try:
-            _send(peer, [name, sent, encode(keywords)])
-            kind, value, after = _receive(peer)
-            result = decode(value) if kind == "value" else None
-            changed = decode(after) if kind == "value" and after != sent else None
-        except Exception as error:
-            raise CallFailed(f"{type(error).__name__}: {error}") from None
-        if kind != "value":
-            raise _program_error(value)
-        if changed is not None:
-            _copy_back(arguments, changed)
-        return result
-
-    return stub
-
-
-def _program_error(error: Any) -> BaseException:
-    """Return the program's exception, for tests that expect one; only of builtin types.
-
-    StopIteration would end a loop of the tests early, as if all were well.
-    """
-    name, text = (str(part) for part in error)
-    kind = getattr(builtins, name, None)
-    if not (isinstance(kind, type) and issubclass(kind, Exception)):
-        return CallFailed(text)
-    if issubclass(kind, StopIteration | StopAsyncIteration):
-        return CallFailed(text)
-    try:
-        expected: BaseException = kind(text)
-    except TypeError:  # UnicodeDecodeError wants five arguments
-        return CallFailed(text)
-    return expected
-
-
-def _copy_back(arguments: tuple[Any, ...], changed: list[Any]) -> None:
-    """Give changes in place back to the tests, as a call in one process would."""
-    for old, new in zip(arguments, changed, strict=False):
-        if type(old) is list and type(new) is list:
-            old[:] = new
-        elif type(old) in (dict, set) and type(new) is type(old):
-            old.clear()
-            old.update(new)
+__all__ = ["CallFailed", "tests"]

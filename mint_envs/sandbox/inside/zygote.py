@@ -25,7 +25,7 @@ import sys
 import time
 from typing import Any
 
-from . import confine, runner, scratch
+from . import confine, runner, scratch, serve, split
 
 #: mode, CPU seconds, memory, address space beyond that, stack, file size, length of the job (of the
 #: tests' job, in a split check), length of the program's job.
@@ -345,6 +345,7 @@ def main() -> None:
         control.send(b"E" + f"{error}"[:2000].encode())
         os._exit(1)
     runner.add_site()
+    runner.MODES.update(serve=serve.answer_calls, tests=split.tests)
     runner.warm_up()
     gc.collect()
     gc.freeze()

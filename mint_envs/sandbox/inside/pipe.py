@@ -1,0 +1,49 @@
+"""Messages between the two halves of a split check: JSON, its length before it."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from typing import Any
+
+from .wire import Unsupported
+
+#: What may cross at once, in bytes: a value beyond it is not measured.
+MAX_MESSAGE = 64 << 20
+_PIECE = 1 << 20
+_LENGTH = struct.Struct("I")
+
+
+class TooLarge(Unsupported):
+    """A value that is plain, and too large to cross."""
+
+
+def send(fd: int, message: Any) -> None:
+    data = json.dumps(message, separators=(",", ":")).encode()
+    if len(data) > MAX_MESSAGE:
+        raise TooLarge("a value too large")
+    view = memoryview(_LENGTH.pack(len(data)) + data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def receive(fd: int) -> Any:
+    (length,) = _LENGTH.unpack(_exactly(fd, _LENGTH.size))
+    if length > MAX_MESSAGE:
+        raise Unsupported("a message too large")
+    return json.loads(_exactly(fd, length))
+
+
+def _exactly(fd: int, length: int) -> bytes:
+    data = os.read(fd, min(length, _PIECE))
+    if len(data) == length:
+        return data
+    pieces, left = [data], length - len(data)
+    while left and data:
+        data = os.read(fd, min(left, _PIECE))
+        pieces.append(data)
+        left -= len(data)
+    if left:
+        raise EOFError("the other side has ended")
+    return b"".join(pieces)

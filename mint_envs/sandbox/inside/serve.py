@@ -1,0 +1,260 @@
+"""The program's half of a split check: answers what the tests ask with values.
+
+A request is ``[what, arguments, rows, patched]``; ``what`` is a name of the program's, such as
+``f`` or ``Solution().f``, or ``.`` and the name of an operation on the first argument. A reply is
+``["value", wire, rows, changed, printed]``, ``["error", names, text, arguments, printed]`` or
+``["huge"]``; between them ``["callback", number, arguments, rows]`` calls a function of the tests'.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import operator
+import sys
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+from .names import defined
+from .objects import Crossing
+from .pipe import TooLarge, receive, send
+from .records import Records, describe_error, execute, module
+from .wire import MAX_ITEMS, Unsupported, encode, encode_any, encode_each
+
+_MAX_PRINTED = 1 << 20
+_PATCHED = ("input", "print")
+
+
+def answer_calls(job: dict[str, Any], records: Records, peer: int) -> None:
+    """Run the program and answer until the tests have ended."""
+    server = _Server(job, peer)
+    server.load(job["program"])
+    while True:
+        try:
+            request = receive(peer)
+        except EOFError:
+            return
+        if request[0] == "batch":
+            _reply(peer, [server.answer([request[1], sent, [], None]) for sent in request[2]])
+        else:
+            _reply(peer, server.answer(request))
+
+
+def _reply(peer: int, reply: Any) -> None:
+    try:
+        send(peer, reply)
+    except (TooLarge, MemoryError):
+        send(peer, ["huge"])
+
+
+def _error(names: list[str], text: str, *rest: Any) -> list[Any]:
+    return ["error", names, text, *(rest or (None, ""))]
+
+
+class _Server:
+    """The program, and what of it the tests hold by a number."""
+
+    def __init__(self, job: dict[str, Any], peer: int) -> None:
+        self._names = module("solution")
+        self._python = dict(vars(builtins))
+        self._classes: dict[str, str] = dict(job.get("classes", ()))
+        self._peer = peer
+        self._kept: list[Any] = []
+        self._failed = ""
+        self._objects = False
+        self._printed = _Printed()
+        self._crossing = Crossing(
+            self._class_of,
+            self._special,
+            {"h": self._held, "k": self._callback, "n": lambda wire: self._target(wire[1])},
+        )
+
+    def load(self, program: str) -> None:
+        try:
+            execute(program, self._names)
+        except BaseException as error:
+            self._failed = describe_error(error)[1]  # no error that a test may expect of a call
+        self._printed.take()
+
+    def answer(self, request: Any) -> list[Any]:
+        what, arguments, rows, patched = request
+        if self._failed:
+            return _error([], self._failed)
+        if what is None:
+            return ["value", sorted(defined(self._names, self._python)), [], None, ""]
+        try:
+            if patched:
+                return self._patched_call(what, arguments, rows, patched)
+            return self._call(what, arguments, rows)
+        except BaseException as error:
+            return self._error_reply(error)
+
+    def _call(self, what: str, sent: Any, rows: list[Any]) -> list[Any]:
+        self._objects = what[:1] in "!."
+        (values, named), members = self._crossing.unpack(["l", sent], rows, [])
+        result = self._target(what.lstrip("!?"))(*values, **named)
+        (wire, after), table, _ = self._crossing.pack(
+            lambda: (encode_any(result), [encode_each(values), encode(named)]), members
+        )
+        changed = after if after != sent or table[: len(rows)] != rows else None
+        return ["value", wire, table, changed, self._printed.take()]
+
+    def _patched_call(self, what: str, sent: Any, rows: list[Any], patched: Any) -> list[Any]:
+        """Put in place what the tests have put there: their ``input``, their standard input."""
+        before = {name: getattr(builtins, name) for name in _PATCHED}, sys.stdin
+        try:
+            if "stdin" in patched:
+                sys.stdin = io.StringIO(patched["stdin"])
+            for name in _PATCHED:
+                if name in patched:
+                    setattr(builtins, name, self._callback(["k", patched[name]]))
+            return self._call(what, sent, rows)
+        finally:
+            vars(builtins).update(before[0])
+            sys.stdin = before[1]
+
+    def _target(self, what: str) -> Callable[..., Any]:
+        if what[:1] == ".":
+            return _OPERATIONS[what[1:]]
+        if what[:1] == "=":
+            return lambda: self._target(what[1:])
+        found: Callable[..., Any] = (
+            self._names[what] if what in self._names else eval(what, self._names)
+        )
+        return found  # such as Solution().f
+
+    def _error_reply(self, error: BaseException) -> list[Any]:
+        """Return the error as its classes and its data; one that is not the program's has none."""
+        text = describe_error(error)[1]
+        if isinstance(error, Unsupported):
+            return _error([], text)
+        if isinstance(error, _TestsError):
+            return ["raised", error.number]
+        try:
+            names = [kind.__name__ for kind in type(error).__mro__]
+            data, _, _ = self._crossing.pack(lambda: _error_data(error), [])
+            return _error(names, text, data, self._printed.take())
+        except BaseException:
+            return _error([], text)
+
+    # -- what crosses by a number, or by value
+
+    def _class_of(self, name: str) -> type | None:
+        """Return the program's class of that name; where it has none, that of the tests."""
+        if name not in self._classes:
+            return None
+        if not isinstance(self._names.get(name), type):
+            try:
+                execute(self._classes[name], made := {"__name__": "solution"})
+                self._names[name] = made[name]
+            except Exception:
+                self._names[name] = type(name, (), {})
+        found: type = self._names[name]
+        return found
+
+    def _special(self, value: Any) -> Any:
+        if (number := getattr(value, "_of_the_tests", None)) is not None:
+            return ["k", number]
+        if hasattr(type(value), "__await__") or hasattr(type(value), "cr_code"):
+            return ["w", self._keep(value)]
+        return ["h" if self._objects else "p", self._keep(value), type(value).__name__]
+
+    def _keep(self, value: Any) -> int:
+        self._kept.append(value)
+        return len(self._kept) - 1
+
+    def _held(self, wire: Any) -> Any:
+        return self._kept[wire[1]]
+
+    def _callback(self, wire: Any) -> Callable[..., Any]:
+        number = wire[1]
+
+        def function(*arguments: Any, **keywords: Any) -> Any:
+            sent, rows, members = self._crossing.pack(
+                lambda: [encode_each(arguments), encode(keywords)], []
+            )
+            send(self._peer, ["callback", number, sent, rows])
+            kind, wire, rows = receive(self._peer)
+            if kind != "value":
+                raise _TestsError(wire)
+            return self._crossing.unpack(wire, rows, members)[0]
+
+        function._of_the_tests = number  # type: ignore[attr-defined]
+        return function
+
+
+class _TestsError(Exception):
+    """What a function of the tests' has raised, on its way back to them."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class _Printed:
+    """What the program prints, for tests that ask for it."""
+
+    def __init__(self) -> None:
+        self._raw = io.BytesIO()
+        sys.stdout = io.TextIOWrapper(self._raw, encoding="utf-8", write_through=True)
+
+    def take(self) -> str:
+        try:
+            data = self._raw.getvalue()
+            if not data:
+                return ""
+            self._raw.seek(0)
+            self._raw.truncate()
+        except ValueError:  # the program has closed it
+            return ""
+        return data[:_MAX_PRINTED].decode("utf-8", "replace")
+
+
+def _error_data(error: BaseException) -> Any:
+    """Return what an error holds that is plain: its arguments, attributes and text."""
+    held = {}
+    for name, value in vars(error).items():
+        try:
+            held[name] = encode(value, 1)
+        except Unsupported:
+            continue
+    try:
+        arguments = encode(error.args, 1)
+    except Unsupported:
+        arguments = ["t", [str(error)]]
+    return [arguments, ["d", [[name, value] for name, value in held.items()]], str(error)]
+
+
+def _awaited(value: Any) -> Any:
+    import asyncio
+
+    async def wait() -> Any:
+        return await value
+
+    return asyncio.run(wait())
+
+
+def _items(value: Any) -> list[Any]:
+    found = list(islice(iter(value), MAX_ITEMS + 1))
+    if len(found) > MAX_ITEMS:
+        raise Unsupported("an iterator without end")
+    return found
+
+
+def _leave(value: Any, broken: bool) -> Any:
+    return value.__exit__(*((Exception, Exception(), None) if broken else (None, None, None)))
+
+
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "get": getattr, "set": setattr, "delete": delattr, "len": len, "str": str, "repr": repr,
+    "bool": bool, "hash": hash, "next": next, "items": _items, "wait": _awaited,
+    "isinstance": isinstance, "call": lambda value, *a, **k: value(*a, **k),
+    "method": lambda value, name, *a, **k: getattr(value, name)(*a, **k),
+    "enter": lambda value: value.__enter__(), "exit": _leave,
+    **{name: getattr(operator, name) for name in (
+        "getitem", "setitem", "delitem", "contains", "add", "sub", "mul", "truediv", "floordiv",
+        "mod", "pow", "matmul", "and_", "or_", "xor", "neg", "pos", "invert", "abs",
+    )},
+    "radd": lambda value, other: other + value, "rmul": lambda value, other: other * value,
+}  # fmt: skip

@@ -1,0 +1,145 @@
+"""Test code of every form: each test of it runs, or the row is refused with the reason.
+
+``tests/data/code_forms.jsonl`` has a program, its tests, and what is right: a score, ``"none"``
+(not measured, whatever the program is) or ``"refused"`` (when it is loaded).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mint_envs.code import grade
+from mint_envs.code.plan import make_plan
+from mint_envs.errors import SettingError
+
+DATA = Path(__file__).parent / "data"
+CASES = [json.loads(line) for line in (DATA / "code_forms.jsonl").read_text().splitlines()]
+ADD = "def add(a, b):\n    return a + b\n"
+
+
+def score(program: str, tests: Any, **options: Any) -> float | None:
+    return grade(
+        f"```python\n{program}\n```", tests, **{"max_tests_per_problem": 0, **options}
+    ).score
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_a_form_of_test(case: dict[str, Any]) -> None:
+    tests, right = case["tests"], case["right"]
+    if right == "refused":
+        with pytest.raises(SettingError):
+            make_plan(tests)
+        return
+    got = score(case["program"], tests, max_tests_per_problem=case.get("most", 0))
+    assert got == (None if right == "none" else right)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import pandas\ndef test_a():\n    assert f(1) == 1", "'pandas'"),
+        ("def test_a(thing):\n    assert f(thing) == 1", "no fixture 'thing'"),
+        ("class TestA:\n    def __init__(self): pass\n    def test_a(self):\n"
+         "        assert f(1) == 1", "a constructor"),
+        ("class Test(Unknown):\n    def test_a(self):\n        assert f(1) == 1", "Unknown"),
+        ("def test_a():\n    assert f(1) == 1\ntest_b = lambda: f(2)", "as a function"),
+        ("import pytest\ndef test_a():\n    with pytest.warns(UserWarning):\n        f(1)",
+         "pytest.warns"),
+        ("import unittest\nclass T(unittest.TestCase):\n    @unittest.expectedFailure\n"
+         "    def test_a(self):\n        assert f(1)", "expectedFailure"),
+        ("def load_tests(*a):\n    pass\ndef test_a():\n    assert f(1) == 1", "load_tests"),
+        ("from unittest.mock import patch\ndef test_a():\n    with patch('solution.g'):\n"
+         "        assert f(1) == 1", "from within"),
+        ("def test_a():\n    class B(Base):\n        pass\n    assert B().x == 1", "derives"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_run_is_refused_by_name(code: str, words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        make_plan({"code": code})
+
+
+def test_a_package_that_is_tried_for_is_not_needed() -> None:
+    code = (
+        "try:\n    import pandas\nexcept ImportError:\n    pandas = None\nassert add(1, 2) == 3\n"
+    )
+    assert score(ADD, {"code": code}) == 1.0
+
+
+def test_every_collected_test_counts() -> None:
+    code = (
+        "import pytest, unittest\n"
+        "@pytest.mark.parametrize('x', [1, 2])\ndef test_a(x):\n    assert add(x, 0) == x\n"
+        "class TestB:\n    def test_c(self):\n        assert add(1, 1) == 2\n"
+        "class Base(unittest.TestCase):\n    def test_d(self):\n        assert add(1, 2) == 3\n"
+        "class E(Base):\n    pass\n"
+    )
+    assert len(make_plan({"code": code}).tests) == 4
+
+
+@pytest.mark.parametrize("count", [1, 3, 7])
+def test_what_is_left_out_does_not_change_what_is_run(count: int) -> None:
+    """Statements between asserts are run, whichever asserts are."""
+    code = "total = add(0, 0)\n" + "".join(
+        f"total = add(total, {i})\nassert total == {i * (i + 1) // 2}\n" for i in range(20)
+    )
+    assert score(ADD, {"code": code}, max_tests_per_problem=count) == 1.0
+
+
+def test_nobody_chooses_to_be_not_measured() -> None:
+    code = "def test_a():\n    assert add(1, 2) == 3\n    assert add(add(1, 2), 1) == 4\n"
+    for body in (
+        "return lambda: 0",
+        "return object()",
+        "return 'x' * (65 << 20)",
+        "return add",
+        "raise NameError('x')",
+        "import nothing",
+        "return iter(int, 1)",
+        "raise type('HarnessFailed', (Exception,), {})()",
+        "return [0] * 10**7",
+    ):
+        assert score(f"def add(a, b):\n    {body}\n", {"code": code}) == 0.0, body
+
+
+def test_a_value_beyond_what_may_cross_is_not_measured() -> None:
+    program = "def f(n):\n    return 'x' * n\n"
+    code = "def test_a():\n    assert f({n}) == 'x' * {n}\n"
+    assert score(program, {"code": code.format(n=8 << 20)}) == 1.0
+    assert score(program, {"code": code.format(n=65 << 20)}) is None
+    assert score(program, {"code": "def test_a():\n    assert f(65 << 20) == 'x'\n"}) == 0.0
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.permutations(range(4)), st.sets(st.integers(0, 3)))
+def test_the_order_of_tests_does_not_matter(order: list[int], wrong: set[int]) -> None:
+    program = f"def f(n):\n    return -1 if n in {wrong or set()!r} else n * n\n"
+    code = "".join(
+        f"def test_{i}():\n    l = [{i}]\n    assert f(l[0]) == {i * i}\n" for i in order
+    )
+    got = score(program, {"code": code}, partial_credit=True)
+    assert got == (4 - len(wrong)) / 4
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(st.integers(-9, 9), max_size=5), st.sampled_from(["l.clear()", "l[:] = [0]", "l += l"])
+)
+def test_a_program_that_changes_its_argument_fools_no_comparison(
+    numbers: list[int], change: str
+) -> None:
+    program = f"def f(l):\n    {change}\n    return sorted(l)\n"
+    honest = float(eval("sorted(n) == sorted(m)", {"n": _changed(numbers, change), "m": numbers}))
+    for test in ("assert f(l) == sorted(l)", "r = f(l)\n    assert r == sorted(l)",
+                 "r = f(l)\n    e = sorted(l)\n    assert r == e"):  # fmt: skip
+        code = f"def test_a():\n    l = {numbers!r}\n    {test}\n"
+        assert score(program, {"code": code}) == honest, test
+
+
+def _changed(numbers: list[int], change: str) -> list[int]:
+    return {"l.clear()": [], "l += l": numbers * 2}.get(change, [0])
