@@ -231,3 +231,15 @@ def test_settings_of_a_command_are_json_or_text() -> None:
     given = ["--set", "a-b=True", "-s", "c=[1]", "-s", "d=x", "-s", f"e={'[' * 100_000}"]
     found = json.loads(CliRunner().invoke(seen, given).output)
     assert found == {"a_b": True, "c": [1], "d": "x", "e": "[" * 100_000}
+
+
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_a_file_without_a_row_is_a_mistake(tmp_path: Path, text: str) -> None:
+    (tmp_path / "in.jsonl").write_text(text)
+    for words in (
+        ["score", "mint/Math-v0", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / "out.jsonl")],
+        ["replay", str(tmp_path / "in.jsonl"), "--env", "mint/Math-v0"],
+    ):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 2, done.output
+        assert "must hold at least one row" in done.output or "no whole row" in done.output

@@ -317,3 +317,16 @@ def test_the_page_is_written_whole(run_folder: Path, tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert "cannot write" in done.output
     assert list(tmp_path.iterdir()) == [run_folder]
+
+
+def test_signs_that_turn_the_text_are_visible_on_a_page(tmp_path: Path) -> None:
+    turned = "abc\u202egnihtyna\u202c \u2066x\u2069"
+    row = {"prompt": turned, "response": turned, "reward": 1.0, "metadata": {turned: [turned]}}
+    (tmp_path / "rollouts.jsonl").write_text(json.dumps(row) + "\n")
+    done = CliRunner().invoke(
+        main, ["show", str(tmp_path / "rollouts.jsonl"), "--html", str(tmp_path / "page.html")]
+    )
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "page.html").read_text()
+    assert "\u202e" not in page
+    assert "abc\\\\u202egnihtyna" in page  # in JSON: the browser shows a backslash

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .. import __version__
+from ..errors import DatasetError
 from ..records.replay import (
     DIFFERS,
     LOST,
@@ -72,6 +73,8 @@ def command(
             elif show_all or (counts[DIFFERS] <= _SHOWN and verdict.note not in notes):
                 _echo_text(_verdict_line(verdict))
             notes |= {verdict.note} - {""}
+    if not counts:
+        raise DatasetError(f"{lines.path} holds no whole row: there is nothing to compute again")
     if not as_json:
         _echo_text(_summary(counts, versions, lines.torn))
     sys.exit(1 if counts[DIFFERS] + counts[LOST] else 0)

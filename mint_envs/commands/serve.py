@@ -36,6 +36,8 @@ _DOC = "See docs/serve.md for what a client may do, and what it may not."
 @click.option("--max-batch", default=256, show_default=True, help="Items of one request.")
 @click.option("--max-waiting", default=4096, show_default=True,
               help="Items that wait for or are in work; more are answered 429.")
+@click.option("--max-client-waiting", default=2048, show_default=True,
+              help="Of these, items of one client (a token at an address).")
 @click.option("--max-sessions", default=20_000, show_default=True, help="Open sessions.")
 @click.option("--session-seconds", default=600.0, show_default=True,
               help="An idle session is closed after this.")
@@ -53,7 +55,8 @@ _DOC = "See docs/serve.md for what a client may do, and what it may not."
 def command(
     host: str, port: int, offers: tuple[str, ...], allowed: tuple[str, ...],
     modules: tuple[str, ...], executor: str, token_file: Path | None, max_body_mb: float,
-    max_batch: int, max_waiting: int, max_sessions: int, session_seconds: float,
+    max_batch: int, max_waiting: int, max_client_waiting: int, max_sessions: int,
+    session_seconds: float,
     work_seconds: float, max_program_seconds: float, drain_seconds: int,
     certificate: str | None, key: str | None, log: str,
 ) -> None:
@@ -82,6 +85,7 @@ def command(
     settings = Settings(
         offers, allowed, executor, read_token(token_file, os.environ.pop(TOKEN_VARIABLE, "")),
         max_body=int(max_body_mb * (1 << 20)), max_batch=max_batch, max_waiting=max_waiting,
+        max_client_waiting=max_client_waiting,
         max_sessions=max_sessions, session_s=session_seconds, work_s=work_seconds,
         max_program_s=max_program_seconds,
     )

@@ -24,8 +24,15 @@ class Lost(MintEnvsError):
     """Work could not be done: every worker that tried it was lost. Its reward is unmeasured."""
 
 
+class CannotStart(SettingError):
+    """No worker can be started at all, as things are."""
+
+
 class Executor(Protocol):
-    """A place to run work."""
+    """A place to run work.
+
+    One may also have ``abandon(future)``, which ends work that nobody waits for.
+    """
 
     @property
     def slots(self) -> int:

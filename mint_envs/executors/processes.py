@@ -23,7 +23,7 @@ from ..children import kill_group, kill_on_hangup
 from ..core import Task
 from ..errors import SettingError, require
 from ..family import BUILT_IN
-from .port import Lost, TaskTable, Work, remembered
+from .port import CannotStart, Lost, TaskTable, Work, remembered
 
 _TRIES = 3
 _STARTS = 20
@@ -75,6 +75,9 @@ class Processes:
         self._asked: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._closed = False
         self._workers: dict[int, _WorkerProcess] = {}
+        self._doing: dict[int, Future[Any]] = {}  # what each thread's worker is at
+        self._abandoned: set[Future[Any]] = set()
+        self._choosing = threading.Lock()
         self._threads = [
             threading.Thread(target=self._attend, args=(i,), name=f"mint-worker-{i}", daemon=True)
             for i in range(self.slots)
@@ -101,6 +104,21 @@ class Processes:
             self._give_up_waiting()
         return future
 
+    def abandon(self, future: Future[Any]) -> None:
+        """End work that nobody waits for: it is not begun, or its worker is replaced.
+
+        The future of work under way raises ``Lost``.
+        """
+        if future.cancel():
+            return
+        with self._choosing:
+            at = next((i for i, one in self._doing.items() if one is future), None)
+            worker = None if at is None else self._workers.get(at)
+            if worker is None:
+                return
+            self._abandoned.add(future)
+            worker.stop()
+
     def close(self) -> None:
         """End the workers, in the middle of their work if they have any."""
         if self._process != os.getpid():
@@ -116,16 +134,25 @@ class Processes:
             future = asked[0]
             if not future.set_running_or_notify_cancel():
                 continue
+            with self._choosing:
+                self._doing[i] = future
             try:
-                result = self._done(i, *asked[1:])
+                result = self._done(i, *asked)
             except BaseException as error:
+                self._at_nothing(i, future)
                 future.set_exception(error)
             else:
+                self._at_nothing(i, future)
                 future.set_result(result)
             del asked, future
         self._asked.put(None)  # for the next thread
         if worker := self._workers.pop(i, None):
             worker.stop()
+
+    def _at_nothing(self, i: int, future: Future[Any]) -> None:
+        with self._choosing:
+            self._doing.pop(i, None)
+            self._abandoned.discard(future)
 
     def _give_up_waiting(self) -> None:
         """Answer for what nobody will do now, and leave the mark at which the threads end."""
@@ -136,7 +163,9 @@ class Processes:
                     asked[0].set_exception(Lost("the executor was closed"))
         self._asked.put(None)
 
-    def _done(self, i: int, function: Work, name: str, packed: bytes, item: Any) -> Any:
+    def _done(
+        self, i: int, future: Future[Any], function: Work, name: str, packed: bytes, item: Any
+    ) -> Any:
         reason, tries, starts = "", 0, 0
         while tries < _TRIES and starts < _STARTS:
             if self._closed:
@@ -147,12 +176,15 @@ class Processes:
                 self._drop(i)
                 raise Lost(str(error)) from None
             except _Gone as error:
+                if future in self._abandoned:
+                    self._drop(i)
+                    raise Lost("it was given up: nobody waits for it") from None
                 reason = f"a worker was lost: {error}"
                 had_come_up = self._drop(i)
                 tries += had_come_up  # one that was killed while it started had not tried
                 starts += not had_come_up
                 if starts >= _FIRST_STARTS and not self._came_up:
-                    raise SettingError(_CANNOT_START % error) from None
+                    raise CannotStart(_CANNOT_START % error) from None
                 time.sleep(_PAUSE_S * starts)  # what is out of room has some again
         raise Lost(reason)
 
@@ -172,7 +204,7 @@ class Processes:
         try:
             worker = self._workers[i] = _WorkerProcess()
         except ChildProcessError as error:  # the process that forks workers is another's child
-            raise SettingError(_FORKED) from error
+            raise CannotStart(_FORKED) from error
         except (OSError, EOFError) as error:  # it was killed too, or no process is to be had
             raise _Gone(_error_text(error)) from None
         if self._closed:

@@ -55,6 +55,8 @@ def score_file(task: Task[Any], source: str, out: str, tell: Tell | None = None)
         earlier = _earlier(Path(out))
         scores = list(earlier.scores)
         rows = list(numbered_rows(path))
+        if not rows:
+            raise DatasetError(f"{source!r} is empty: it must hold at least one row")
         _same_work(task, rows, earlier, finder, source, out)
         rows = [row for row in rows if row[0] > earlier.line]
         for done, batch in _row_batches(rows):

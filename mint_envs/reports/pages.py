@@ -17,7 +17,7 @@ from markupsafe import Markup
 from ..jsonl import line_of
 from .drawing import NEEDED, can_draw
 from .plots import svg
-from .report import Case, Finding, Plot, Report
+from .report import Case, Finding, Plot, Report, one_direction
 from .transcripts import Rollouts, Transcript
 from .transcripts_plots import draw_curve, draw_rewards
 
@@ -25,6 +25,7 @@ _PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).with_name("templates")),
     autoescape=True,
     undefined=StrictUndefined,
+    finalize=lambda value: value if isinstance(value, Markup) else one_direction(value),
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -123,7 +124,9 @@ def _counts(rollouts: Rollouts, shown: int, found: int) -> str:
 def _row(one: Transcript) -> dict[str, Any]:
     row = dataclasses.asdict(dataclasses.replace(one, parts={}, metadata={}, pieces=()))
     pieces = [[(text, round(logprob, 4)) for text, logprob in turn] for turn in one.pieces]
-    return {**row, "parts": one.parts or {}, "metadata": one.metadata or {}, "pieces": pieces}
+    whole = {**row, "parts": one.parts or {}, "metadata": one.metadata or {}, "pieces": pieces}
+    made: dict[str, Any] = one_direction(whole)
+    return made
 
 
 # -- the server -----------------------------------------------------------------------------------

@@ -197,6 +197,22 @@ def short(text: str, room: int = _SHOWN) -> str:
     return line if len(line) <= room else f"{line[:half]} … {line[-half:]}"
 
 
+#: Signs that turn the direction of the text after them, so that it reads as what it is not.
+_BIDI = {code: f"\\u{code:04x}" for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F),
+                                            *range(0x2066, 0x206A))}  # fmt: skip
+
+
+def one_direction(value: Any) -> Any:
+    """Return a text, or plain values that hold texts, with such signs as visible escapes."""
+    if isinstance(value, str):
+        return value.translate(_BIDI)
+    if isinstance(value, Mapping):
+        return {one_direction(key): one_direction(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [one_direction(item) for item in value]
+    return value
+
+
 def quoted_cases(
     rows: Iterable[tuple[str, Iterable[str], float | None, float | None, str]],
 ) -> list[Case]:

@@ -21,8 +21,10 @@ import mint_envs
 from ..core import Reward, Task
 from ..errors import require
 from ..executors import Executor, Lost, Turn, make_executor
+from ..executors.processes import Processes
 from ..registration import family_of, settings_of, type_name
 from ..reports.pages import api_page
+from ..sandbox.port import cpu_count
 from . import wire
 from .catalog import Catalog, Offer, grader_items
 from .faults import FAULTS, add_faults
@@ -58,7 +60,7 @@ class Server:
         self.catalog, self.graders = Catalog(settings), grader_items()
         self._own = executor is None
         self.executor = _executor(settings) if executor is None else executor
-        self.desk = Desk(self.executor, settings.max_waiting)
+        self.desk = Desk(self.executor, settings.max_waiting, settings.max_client_waiting)
         self.sessions = Sessions(settings.max_sessions, settings.session_s, settings.max_history)
         self.metrics = Metrics(self.desk, self.sessions, self.executor)
 
@@ -105,6 +107,11 @@ def _executor(settings: Settings) -> Executor:
         settings.executor.partition(":")[0] != "local",
         "executor='local' would hold up the event loop: 'processes' or 'ray'",
     )
+    kind, _, argument = settings.executor.partition(":")
+    if kind == "processes" and (not argument or argument.isdecimal()):
+        workers = int(argument or 0) or cpu_count()
+        # One more than slow work may take: see Desk. A single one is meant: it keeps its episodes.
+        return Processes(workers + (argument != "1"), settings.work_s)
     return make_executor(settings.executor, settings.work_s)
 
 

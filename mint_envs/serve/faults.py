@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from ..errors import MintEnvsError, SandboxUnavailable
+from ..executors.port import CannotStart
 from .wire import StrictJSON
 from .work import NoRoom
 
@@ -28,7 +29,7 @@ FAULTS = {
     422: "something in the request is wrong; the detail says what",
     429: "too much at once: wait for as many seconds as Retry-After says",
     500: "a fault of the server",
-    503: "no sandbox works on the server, or it is stopping",
+    503: "no sandbox or worker works on the server, or it is stopping",
 }
 
 
@@ -59,6 +60,9 @@ async def _mistake(_: Request, error: Exception) -> Response:
     """What a worker raised: a mistake in the request, or else a fault of the server."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
+    if isinstance(error, CannotStart):
+        _log.error("no worker comes up", exc_info=error)
+        return _fault_response(503, "no worker comes up on the server", **{"Retry-After": "10"})
     if isinstance(error, SandboxUnavailable):
         return _fault_response(503, str(error))
     if isinstance(error, MintEnvsError):

@@ -6,11 +6,14 @@ All of it happens while the request comes in, before anything is parsed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from .fair import CLIENT
 from .settings import Settings
 from .wire import StrictJSON
 
@@ -21,6 +24,9 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPEN_PATHS = ("/healthz",)
+
+_HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::\d*)?")
+_DRAINED = 8  # times as much as a body may hold is read of one that is too large
 
 
 class RequestDenied(Exception):
@@ -52,9 +58,13 @@ class Guard:
             body = await self._body(headers, receive, held)
             if body is None:  # the client has gone
                 return
-            await self._app(scope, _replay(body, receive), send)
+            CLIENT.set(_client(scope, headers))
+            await self._while_there(scope, body, receive, send)
         except RequestDenied as refusal:
-            # The rest of the body is not read: the connection cannot be used again.
+            # The connection cannot be used again: the rest of the body is not understood. Of one
+            # that is too large some is read, since clients look for an answer when all is sent.
+            if refusal.status == 413:
+                await self._drain(receive)
             answer = StrictJSON(
                 {"detail": str(refusal)}, refusal.status, {**refusal.headers, "connection": "close"}
             )
@@ -62,11 +72,39 @@ class Guard:
         finally:
             held.release()
 
+    async def _while_there(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """Let the request be worked on, until its client goes away."""
+        work = asyncio.ensure_future(self._app(scope, _replay(body, receive), send))
+        gone = asyncio.ensure_future(_disconnected(receive))
+        try:
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                work.cancel()
+            await work
+        except asyncio.CancelledError:
+            if not work.cancelled():  # it was not the client: the server stops
+                work.cancel()
+                raise
+        finally:
+            gone.cancel()
+
+    async def _drain(self, receive: Receive) -> None:
+        """Read on and throw away, within limits, until the client has sent all."""
+        left = _DRAINED * self._settings.max_body
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.read_s):
+                while left > 0:
+                    message = await receive()
+                    left -= len(message.get("body", b"")) + 1
+                    if not message.get("more_body", False):
+                        return
+
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
         if self._settings.token:
             return
         host = headers.get(b"host", b"").decode("latin-1").lower()
-        name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+        found = _HOST.fullmatch(host)
+        name = found[1].removeprefix("[").removesuffix("]") if found else host
         if name not in self._settings.hosts:
             raise RequestDenied(
                 403, f"the Host header says {name[:80]!r}: a server without token answers to "
@@ -140,6 +178,19 @@ def _headers(scope: Scope) -> dict[bytes, bytes]:
             raise RequestDenied(400, f"two {name.decode()} headers")
         found[name] = value
     return found
+
+
+def _client(scope: Scope, headers: dict[bytes, bytes]) -> str:
+    """Return whose request it is: of which token, at which address."""
+    address = scope.get("client") or ("",)
+    token = hashlib.sha256(headers.get(b"authorization", b"")).hexdigest()[:16]
+    return f"{token}@{address[0]}"
+
+
+async def _disconnected(receive: Receive) -> None:
+    """Return when the client has gone; all of its request has come."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -33,6 +33,7 @@ class Metrics:
             "mint_rewards", "rewards given", ["env", "measured"], registry=self._registry
         )
         self._watch("mint_waiting", "items waiting for or in work", lambda: desk.waiting)
+        self._watch("mint_given_up", "pieces of work whose clients had gone", lambda: desk.given_up)
         self._watch("mint_sessions_open", "sessions open", lambda: len(sessions))
         self._watch("mint_session_bytes", "bytes that sessions keep", lambda: sessions.bytes)
         self._watch("mint_sessions_expired", "sessions closed when idle", lambda: sessions.expired)

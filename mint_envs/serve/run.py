@@ -93,3 +93,9 @@ def _allow_files(wanted: int) -> None:
     most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    if most < wanted:
+        click.echo(
+            f"mint-envs: this process may open {hard} files, and {wanted} may be needed: about "
+            f"{max(0, hard - _SPARE_FILES)} connections fit. Raise it (ulimit -Hn, LimitNOFILE=)",
+            err=True,
+        )

@@ -28,6 +28,8 @@ class Settings:
         max_bodies: bytes of all bodies that are held at one time.
         max_batch: items of one request.
         max_waiting: items that wait for or are in work; more are answered 429.
+        max_client_waiting: of these, items of one client (a token at an address); more are
+            answered 429.
         max_sessions: open sessions; more are answered 429.
         max_history: bytes of the responses that all sessions together keep.
         session_s: seconds after which an idle session is closed.
@@ -47,6 +49,7 @@ class Settings:
     max_bodies: int = 256 << 20
     max_batch: int = 256
     max_waiting: int = 4096
+    max_client_waiting: int = 2048
     max_sessions: int = 20_000
     max_history: int = 512 << 20
     session_s: float = 600.0
@@ -66,14 +69,15 @@ class Settings:
             self.token.isascii() and self.token.isprintable() and " " not in self.token,
             "the token must be of printable ASCII characters without spaces",
         )
-        for name in ("max_body", "max_bodies", "max_batch", "max_waiting", "max_sessions",
-                     "max_history", "session_s", "read_s", "write_s", "work_s", "max_program_s",
-                     "max_connections"):  # fmt: skip
+        for name in ("max_body", "max_bodies", "max_batch", "max_waiting", "max_client_waiting",
+                     "max_sessions", "max_history", "session_s", "read_s", "write_s", "work_s",
+                     "max_program_s", "max_connections"):  # fmt: skip
             require(getattr(self, name) > 0, f"{name}={getattr(self, name)!r} must be above 0")
-        require(
-            self.max_waiting >= self.max_batch,
-            f"max_waiting={self.max_waiting} must be at least max_batch={self.max_batch}",
-        )
+        for name in ("max_waiting", "max_client_waiting"):
+            most = getattr(self, name)
+            require(
+                most >= self.max_batch, f"{name}={most} must be at least max_batch={self.max_batch}"
+            )
 
 
 def is_loopback(host: str) -> bool:

@@ -9,8 +9,14 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from mint_envs.serve.work import Desk
+from mint_envs.executors import Lost
+from mint_envs.executors.processes import Processes
+from mint_envs.serve import work
+from mint_envs.serve.fair import CLIENT, FairQueue
+from mint_envs.serve.work import Desk, NoRoom
 
 
 class Queue:
@@ -58,3 +64,191 @@ def test_a_batch_is_cut_by_the_time_that_its_work_takes(
     items = list(range(sum(pieces)))
     assert asyncio.run(desk.run(function, None, items)) == items
     assert executor.pieces == pieces
+
+
+# -- whose turn it is -----------------------------------------------------------------------------
+
+
+class ByHand:
+    """An executor whose work ends when the test says so."""
+
+    def __init__(self, slots: int) -> None:
+        self.slots = slots
+        self.begun: list[tuple[str, Future[Any]]] = []
+        self.abandoned: list[Future[Any]] = []
+
+    def submit(self, function: Any, task: Any, item: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        self.begun.append((item[1][0], future))
+        return future
+
+    def abandon(self, future: Future[Any]) -> None:
+        self.abandoned.append(future)
+        future.set_exception(Lost("it was given up"))
+
+    def end(self, seconds: float = 1.0) -> None:
+        """End the piece that was begun first, as if it had taken so long."""
+        name, future = next(pair for pair in self.begun if not pair[1].done())
+        future.set_result(([name], seconds))
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self.begun]
+
+    def close(self) -> None:
+        pass
+
+
+async def asked(desk: Desk, client: str, function: Any, name: str) -> asyncio.Task[Any]:
+    """Let a client ask, and the desk begin what it can."""
+
+    async def ask() -> Any:
+        CLIENT.set(client)
+        return await desk.run(function, None, [name])
+
+    made = asyncio.create_task(ask())
+    await asyncio.sleep(0.01)
+    return made
+
+
+def test_clients_take_turns() -> None:
+    async def play() -> None:
+        executor = ByHand(1)
+        desk = Desk(executor, 100)
+        many = [await asked(desk, "many", slow, f"many {i}") for i in range(4)]
+        few = await asked(desk, "few", slow, "few")
+        for _ in range(5):
+            executor.end()
+            await asyncio.sleep(0.01)
+        assert executor.names() == ["many 0", "many 1", "few", "many 2", "many 3"]
+        assert await few == ["few"]
+        assert await asyncio.gather(*many) == [[f"many {i}"] for i in range(4)]
+        assert desk.waiting == 0
+
+    asyncio.run(play())
+
+
+def test_quick_work_does_not_wait_for_slow_work() -> None:
+    async def play() -> None:
+        executor = ByHand(3)
+        desk = Desk(executor, 100)  # of three slots slow work, and any one client, has two
+        first = await asked(desk, "a", quick, "unknown")  # how long it takes is not known yet
+        executor.end(0.001)
+        await first
+        slows = [await asked(desk, "a", slow, f"slow {i}") for i in range(5)]
+        assert executor.names()[1:] == ["slow 0", "slow 1"]  # one slot is left
+        one = await asked(desk, "b", quick, "quick")
+        assert executor.names()[-1] == "quick"
+        executor.begun[-1][1].set_result((["quick"], 0.001))
+        assert await one == ["quick"]
+        while not all(one.done() for one in slows):
+            executor.end()
+            await asyncio.sleep(0.01)
+
+    asyncio.run(play())
+
+
+def test_work_that_was_thought_quick_is_learned_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is ended, a little later, if nobody waits for it."""
+    monkeypatch.setattr(work, "_OVERDUE_S", 0.05)
+
+    async def play() -> None:
+        executor = ByHand(3)
+        desk = Desk(executor, 100)
+        first = await asked(desk, "a", quick, "first")
+        executor.end(0.001)
+        await first
+        liars = [await asked(desk, "a", quick, f"liar {i}") for i in range(3)]
+        assert executor.names() == ["first", "liar 0", "liar 1"]  # no client has all slots
+        for one in liars:
+            one.cancel()
+        while len(executor.abandoned) < 2:
+            await asyncio.sleep(0.01)
+        assert executor.names() == ["first", "liar 0", "liar 1"]
+
+    asyncio.run(play())
+
+
+def test_what_nobody_waits_for_is_not_begun_and_what_runs_is_ended() -> None:
+    async def play() -> None:
+        executor = ByHand(1)
+        desk = Desk(executor, 100)
+        gone = [await asked(desk, "gone", slow, f"gone {i}") for i in range(3)]
+        there = await asked(desk, "there", slow, "there")
+        for one in gone:
+            one.cancel()
+        await asyncio.wait(gone)
+        while not executor.abandoned:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)
+        assert executor.names() == ["gone 0", "there"]
+        assert desk.given_up == 3
+        executor.end()
+        assert await there == ["there"]
+        assert desk.waiting == 0
+
+    asyncio.run(play())
+
+
+def test_a_client_has_a_quota() -> None:
+    async def play() -> None:
+        executor = ByHand(1)
+        desk = Desk(executor, 100, 2)
+        waiting = [await asked(desk, "a", slow, name) for name in ("one", "two")]
+        with pytest.raises(NoRoom, match="2 responses of yours"):
+            await (await asked(desk, "a", slow, "three"))
+        waiting.append(await asked(desk, "b", slow, "other"))
+        for one in waiting:
+            executor.end()
+            await one
+        await asyncio.sleep(0)
+        waiting = [await asked(desk, "a", slow, "four")]
+        executor.end()
+        assert await waiting[0] == ["four"]
+
+    asyncio.run(play())
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=40))
+def test_the_queue_keeps_all_and_goes_round(steps: list[tuple[str, bool]]) -> None:
+    queue: FairQueue[tuple[str, int]] = FairQueue()
+    put: list[tuple[str, int]] = []
+    taken: list[tuple[str, int]] = []
+    for number, (client, take) in enumerate(steps):
+        if take:
+            taken += [one] if (one := queue.take()) else []
+        else:
+            put.append((client, number))
+            queue.put(client, put[-1])
+    while (one := queue.take()) is not None:
+        taken.append(one)
+    assert sorted(taken) == sorted(put)
+    for client in "abc":  # each client's own keep their order
+        assert [one for one in taken if one[0] == client] == [p for p in put if p[0] == client]
+
+
+def test_a_worker_is_taken_from_work_that_nobody_waits_for() -> None:
+    pool = Processes(1)
+    try:
+        pool.submit(nap, None, 0.0).result(60)
+        long = pool.submit(nap, None, 300.0)
+        behind, waiting = pool.submit(nap, None, 0.0), pool.submit(nap, None, 300.0)
+        while not long.running():
+            time.sleep(0.01)
+        began = time.monotonic()
+        pool.abandon(waiting)
+        pool.abandon(long)
+        with pytest.raises(Lost, match="nobody waits"):
+            long.result(60)
+        assert waiting.cancelled()
+        assert behind.result(60) == 0.0
+        assert time.monotonic() - began < 120
+        pool.abandon(behind)  # it is over: nothing happens
+        assert pool.submit(nap, None, 0.0).result(60) == 0.0
+    finally:
+        pool.close()
+
+
+def nap(_: Any, seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
