@@ -27,7 +27,7 @@ _SMALL_WORDS = (
     "to too two up us use very was way we were what when where which while who why will with "
     "without would you your yes it's don't i'm you're that's can't there's let's"
 )
-_COMMON = frozenset(_SMALL_WORDS.split())
+COMMON = frozenset(_SMALL_WORDS.split())
 _ARTICLES = frozenset(("a", "an", "the"))
 #: Words that never follow an article.
 _NEVER_AFTER = (
@@ -139,7 +139,7 @@ def _on_topic(words: Sequence[str], topic: Sequence[str]) -> bool:
 
 def _is_prose(response: str, words: Sequence[str]) -> bool:
     """Return whether this has the marks of English sentences: small words, in an order."""
-    common = sum(word in _COMMON for word in words) / len(words)
+    common = sum(word in COMMON for word in words) / len(words)
     if not _LEAST_COMMON <= common <= _MOST_COMMON or max(map(len, words)) > _LONGEST_WORD:
         return False
     after = [b for a, b in zip(words, [*words[1:], "and"], strict=False) if a in _ARTICLES]

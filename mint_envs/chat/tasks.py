@@ -14,8 +14,10 @@ from ..datasets import DatasetTask, field, held_out, load_rows
 from ..errors import DatasetError, SettingError, did_you_mean, require
 from ..family import CommonSettings, Dataset, Drop, Level, PartialCredit, Split
 from ..thinking import spoken
+from .about import beside_the_topic
 from .asks import ASKS, EASY, draw_asks
 from .compose import candidates
+from .folding import seen
 from .gates import failed_gate, is_blank, is_too_long
 from .heuristic import quickstart_heuristic
 from .instructions import LEFT_OUT, Instruction, check_instructions, grade_said
@@ -193,13 +195,18 @@ class ChatTask(DatasetTask[ChatProblem]):
     def _gate(self, problem: ChatProblem, text: str) -> str:
         if problem.form == "fixed":  # one word may be right, and a copy may be what is asked for
             return "too long" if is_too_long(text, self._max_words) else ""
-        return failed_gate(
-            _without_repeat(text, problem),
+        proper = seen(_without_repeat(text, problem))
+        topic, prose = problem.topic, problem.topic is not None and problem.form == "prose"
+        gate = failed_gate(
+            proper,
             problem.prompt,
-            () if problem.topic is None else problem.topic.stems,
-            english=problem.topic is not None and problem.form == "prose",
+            () if topic is None else topic.stems,
+            english=prose,
             max_words=self._max_words,
         )
+        if gate or topic is None or not prose:
+            return gate
+        return beside_the_topic(proper, problem.prompt, topic)
 
     def _entry(self, problem: ChatProblem, text: str) -> JudgedAnswer:
         """Return what a judge is shown. Rows may ask for one word, or for a word repeated."""

@@ -175,7 +175,8 @@ def _less_overlap(scene: Scene, given: Drawn, text: str) -> str:
 
 
 def _same_length(scene: Scene, given: Drawn) -> str:
-    begun = [f"I like {scene.noun}", "They help people", "You find those"]
+    one, two, *_ = sorted(scene.topic.words, key=len)
+    begun = [f"I like {scene.noun}", f"Some want {one}", f"Others see {two}"]
     goal = max(map(len, begun)) + 4
     endings = [_ENDINGS[goal - len(one) - 1].split()[i] for i, one in enumerate(begun)]
     return " ".join(f"{one} {end}." for one, end in zip(begun, endings, strict=True))

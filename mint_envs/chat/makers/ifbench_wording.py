@@ -24,17 +24,13 @@ _PALINDROMES = (
 _PRIMES = (2, 3, 5, 7, 11, 13)
 _ONE = "warm good calm small bright clear great kind fresh long".split()
 _TWO = "water gentle simple happy morning summer silent golden open".split()
-#: Sentences that may end after any word from the fourth on.
+#: Sentences that may end after any word from the third on.
 _LONG = (
-    "I like {0} very much and so do you and all of us at home today",
-    "You can find it near here on most good days of the year with some luck",
-    "We talk of it at home with old friends when the day is long and quiet",
+    "I like {0} and {1} so very much that we often talk of it",
+    "You can see {2} and {3} with it on most of the good days here",
+    "We know {0} by {4} and by {5} and by all that it gives us today",
 )
-_ALLITERATIVE = (
-    "Warm water is on my list.",
-    "Small soft steps are fine.",
-    "Good green grass grows in it.",
-)
+_ALLITERATIVE = ("We want it.", "They think that can do.", "Here he helped his own.")
 
 
 def _first_letters_apart(sentences: list[str], step: int | None) -> str:
@@ -94,6 +90,11 @@ def _not_often(scene: Scene, given: Drawn) -> str:
     return " ".join(chosen)
 
 
+def _later(scene: Scene) -> str:
+    """Return a word of the topic that does not begin as the words before it."""
+    return next(word for word in scene.topic.words if word[0] not in f"o{scene.noun[0]}")
+
+
 def _alternating(scene: Scene, given: Drawn) -> str:
     words = [scene.noun]
     for _ in range(scene.number(5, 9)):
@@ -115,15 +116,17 @@ def _chained(scene: Scene, given: Drawn) -> str:
 
 def _framed(scene: Scene, given: Drawn) -> str:
     noun = scene.noun
-    lines = [f"{upper_first(noun)} is what I like, so let us talk of {noun}.",
-             "People say that it is good for people.", "Days with it are good days."]  # fmt: skip
+    one, two, three, *_ = scene.topic.words
+    lines = [f"{upper_first(noun)} has {one} and {two} and all that I like of {noun}.",
+             f"People think of {three} and speak of it to people.",
+             "Days with it are good days."]  # fmt: skip
     return "\n".join(lines[: scene.number(1, 3)])
 
 
 def _growing(scene: Scene, given: Drawn) -> str:
     first = scene.number(3, 4)
     lengths = [first + i * given["small_n"] for i in range(3)]
-    words = [line.format(scene.noun).split() for line in _LONG]
+    words = [line.format(scene.noun, *scene.topic.words).split() for line in _LONG]
     return " ".join(f"{' '.join(w[:n])}." for w, n in zip(words, lengths, strict=True))
 
 
@@ -211,7 +214,7 @@ WORDING: dict[str, Maker] = {
         ("Each sentence must have more neighbouring words with the same first letter than the one "
          "before.",),
         lambda scene, given: " ".join([
-            f"I enjoy {scene.noun} here.", *_ALLITERATIVE[: scene.number(1, 3)]]),
+            f"I enjoy {scene.noun} of {_later(scene)}.", *_ALLITERATIVE[: scene.number(1, 3)]]),
         adds(" It ends here now.")),
     "sentence:increment": Maker(
         ("Each sentence must have exactly {small_n} words more than the one before.",), _growing,

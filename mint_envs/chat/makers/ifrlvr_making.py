@@ -141,20 +141,18 @@ def _draw_letter(scene: Scene) -> Drawn:
 
 #: Sentences of five words, and what may follow them.
 _FIVE = (
-    "I know that {0} helps", "You see that {0} cheers", "They say that {0} comforts",
-    "We hear how {0} pleases", "People ask whether {0} suits", "Nobody doubts that {0} delights",
-    "Some find that {0} calms", "Others hope that {0} amuses", "All agree that {0} gladdens",
+    "I think {0} can help", "You say {0} can cheer", "They find {0} can comfort",
+    "We hear {0} can please", "Many hope {0} can last", "Nobody doubts {0} can delight",
+    "Some trust {0} can calm", "Others feel {0} can amuse", "All agree {0} can gladden",
 )  # fmt: skip
 _TAILS = {5: ".", 6: " us.", 7: " us all.", 8: " you every day."}
 
 
 def _composed(scene: Scene, given: Drawn) -> str:
-    lines = iter(_FIVE)
+    about = (scene.noun, *scene.topic.words)
+    lines = (line.format(about[i % len(about)]) for i, line in enumerate(_FIVE))
     tail = _TAILS[given["n_words"]]
-    paragraphs = [
-        " ".join(next(lines).format(scene.noun) + tail for _ in range(given["n_sent"]))
-        for _ in range(3)
-    ]
+    paragraphs = [" ".join(next(lines) + tail for _ in range(given["n_sent"])) for _ in range(3)]
     return str(scene.pick((_STARS, "\n* * *\n"))).join(paragraphs)
 
 
