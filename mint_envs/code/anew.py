@@ -158,8 +158,8 @@ def _mark_loop(source: Source, loop: ast.For, callees: set[str]) -> None:
     name = ast.unparse(call.func)
     source.surround(
         loop.iter,
-        f"__ahead__({name}, (_items_ := list(",
-        f")), [[{arguments}] for {target} in _items_])",
+        f"__ahead__({name}, list(",
+        f"), lambda _items_: [[{arguments}] for {target} in _items_])",
     )
 
 

@@ -23,16 +23,30 @@ def send(fd: int, message: Any) -> None:
     data = json.dumps(message, separators=(",", ":")).encode()
     if len(data) > MAX_MESSAGE:
         raise TooLarge("a value too large")
+    send_bytes(fd, data)
+
+
+def send_bytes(fd: int, data: bytes) -> None:
     view = memoryview(_LENGTH.pack(len(data)) + data)
     while view:
         view = view[os.write(fd, view) :]
 
 
 def receive(fd: int) -> Any:
+    return receive_measured(fd)[1]
+
+
+def receive_measured(fd: int) -> tuple[int, Any]:
+    """Return a message, and how many bytes it took."""
+    data = receive_bytes(fd)
+    return len(data), json.loads(data)
+
+
+def receive_bytes(fd: int) -> bytes:
     (length,) = _LENGTH.unpack(_exactly(fd, _LENGTH.size))
     if length > MAX_MESSAGE:
         raise Unsupported("a message too large")
-    return json.loads(_exactly(fd, length))
+    return _exactly(fd, length)
 
 
 def _exactly(fd: int, length: int) -> bytes:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import binascii
+import marshal
 import sys
 from collections.abc import Callable
+from importlib._bootstrap_external import MAGIC_NUMBER
 from typing import Any
 
 from . import pytest_like
@@ -84,7 +87,7 @@ class _Round:
             return
         index = -self._job["first"]
         for (kind, text), own in zip(self._job["steps"], self._plays, strict=True):
-            action = _execute if kind == "exec" else _evaluate
+            action = self._execute if kind == "exec" else _evaluate
             self._program.eager = kind == "now"
             self._choose(own)
             done = self._attempt(max(index, -1), lambda t=text, do=action: self._do(do, t))  # type: ignore[misc]
@@ -114,8 +117,17 @@ class _Round:
     def _prepare(self) -> None:
         self._scope.update(self._stubs)
         self._scope.update(self._tools)
-        exec(compile(self._job["setup"], "tests.py", "exec", dont_inherit=True), self._scope)
+        self._execute(self._job["setup"], self._scope)
         self._scope.update(self._stubs)  # the setup may hold the prompt, which defines it too
+
+    def _execute(self, text: str, scope: dict[str, Any]) -> bool:
+        """Run a piece of test code, which the caller may have compiled for this interpreter."""
+        code: Any = None
+        if self._job["magic"] == MAGIC_NUMBER.hex():
+            code = self._job["compiled"].get(text)
+        code = marshal.loads(binascii.a2b_base64(code)) if code else None
+        exec(code or compile(text, "tests.py", "exec", dont_inherit=True), scope)
+        return True
 
     def _choose(self, own: set[str]) -> None:
         for name, stand_in in self._own.items():
@@ -144,11 +156,6 @@ def _bound(name: str) -> str:
 
 def _evaluate(text: str, scope: dict[str, Any]) -> Any:
     return encode_outward(eval(compile(text, "tests.py", "eval", dont_inherit=True), scope))
-
-
-def _execute(text: str, scope: dict[str, Any]) -> bool:
-    exec(compile(text, "tests.py", "exec", dont_inherit=True), scope)
-    return True
 
 
 __all__ = ["CallFailed", "tests"]
