@@ -50,6 +50,8 @@ def test_a_bound_is_no_value(gold: str, response: str) -> None:
         ("(9,11)", "So the point $\\boxed{(9,11)}$, is not on the line."),
         ("55", "We have $2x = 110$ or $x=\\boxed{55}$."),
         ("28", "The length is $13+15$ or $\\boxed{28}\\text{ m}.$"),
+        ("1, 2", "$\\boxed{1}$ paper and $\\boxed{2}$ bins"),
+        ("(3,3), (1,1)", "$\\boxed{(3,3)} \\text{ for part (a) and } \\boxed{(1,1)}$"),
         ("120", "$J$ must be $\\boxed{120}$ (or else $J$ would have more)."),
         ("35", "It has $\\, (6+1)(4+1) = \\boxed{35} \\,$ divisors."),
         ("9", "Therefore $h=\\boxed{9}\\,\\text{cm}.$"),
@@ -85,6 +87,22 @@ SAME = [
     ("2xC", "2Cx"),
     ("0", "\\text{only } x = 0"),
     ("(1, \\sqrt{2}]", "(1, \\sqrt {2}.]"),
+    ("1000.99", "1000,99"),
+    ("2.74", "2,74 $"),
+    ("0.111", "0,111"),
+    ("(5,2),(7,2)", "$p=5,q=2;p=7,q=2$"),
+    ("x_1=2, x_2=3", "x_1=2,\\quadx_2=3"),
+    ("\\frac12", "\\frac{NO}{BO} = \\frac12"),
+    ("[-2,-1]\\cup[1,2]", "1 \\le |z| \\le 2"),
+    ("(-2,2)", "|x| < 2"),
+    ("-2<x<2", "|x| < 2"),
+    ("v_0^2", "v^2_0"),
+    ("\\omega_L'", "\\omega_{L}^{\\prime}"),
+    ("185", "185\\"),
+    (
+        "\\begin{matrix} x \\\\ \\sqrt{3} \\end{matrix}",
+        "\\\\begin{matrix} x \\\\\\\\ \\\\sqrt{3} \\\\end{matrix}",
+    ),
 ]
 OTHER = [
     ("xy = 6", "\\frac{6}{y}"),
@@ -99,6 +117,9 @@ OTHER = [
     ("1.25", "\\frac{160}{128} \\approx 1.3"),
     ("\\forall x>0, 3^x \\ge x^2", "\\exists x>0, 3^x \\ge x^2"),
     ("5 \\text{ m/s}", "5\\,m\\,s"),
+    ("1.2", "1,2"),
+    ("1.234", "1,234"),
+    ("[1,2]", "1 \\le |z| \\le 2"),
 ]
 
 

@@ -21,9 +21,10 @@ from .answer.compare import Comparer
 from .answer.limits import MAX_ANSWER, Overworked, Unreadable
 from .answer.normal import clean, plain_number
 from .answer.parse import parse
-from .answer.readings import readings
+from .answer.readings import has_letters, readings
 from .answer.said import Said
 from .answer.tree import Group, Node
+from .answer.units import canonical, is_forgiven
 from .letters import said_of
 from .prose.extract import find
 from .prose.found import Found
@@ -34,6 +35,11 @@ _MAX_CREDIT = 0.1
 _AMBIGUOUS = re.compile(r"\d,[1-9]\d\d")  # a number with a comma, or a list
 _GROUP_OF_ZEROS = re.compile(r"\d,0\d")  # no member of a list
 _SOLUTION = 40  # characters from which a right answer may be a worked solution
+_LOOSE = re.compile(r"(?<=[-+=(){}<>]) ++|(?<! ) ++(?=[-+=(){}<>])")
+_DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
+_WITH_COMMA = re.compile(  # "1,234" is a whole number, and "1,2" a list
+    r"-?(?:\d+,(?!\d{3}(?!\d))\d{2,}|0,\d+)(?: \\?[$€£]| [A-Za-z]+)?(?!\S)(?=$| )", re.ASCII
+)
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 
 
@@ -150,15 +156,12 @@ def judge(
     Without a question ``verdict`` is symmetric: ``judge(a, b)`` and ``judge(b, a)`` agree.
     """
     wanted, value, tree = _read(gold)
-    given = clean(answer)
-    if given == wanted and given:
+    given = answer if _INTEGER.fullmatch(answer) else clean(answer)
+    if given and (given == wanted or _tight(given) == _tight(wanted)):
         return "equal", "text", ""
-    number = plain_number(given)
-    if value is not None and number is not None:
-        if value == number:
-            return "equal", "number", ""
-        if "." not in wanted and "." not in given:  # else one may be the other, rounded
-            return "different", "number", "a different number"
+    told = _as_numbers(wanted, value, given)
+    if told is not None:
+        return ("equal", "number", "") if told else ("different", "number", "a different number")
     doubt = _doubt(tree, (wanted, given), prose, question)
     if doubt is None or ("," in given + wanted and _same_lists(wanted, given, question)):
         return "equal", "tree", ""
@@ -169,6 +172,22 @@ def judge(
     return "unknown", "none", doubt
 
 
+def _as_numbers(wanted: str, value: object, given: str) -> bool | None:
+    """Whether two plain numbers are the same; None if they are no two numbers."""
+    number = plain_number(given) if value is not None else None
+    if number is not None:
+        if value == number:
+            return True
+        if "." not in wanted and "." not in given:  # else one may be the other, rounded
+            return False
+    return True if "," in given + wanted and _same_decimal(given, wanted) else None
+
+
+def _tight(text: str) -> str:
+    """``text`` without spaces beside signs; one between digits, or after a comma, may mean much."""
+    return _LOOSE.sub("", text) if " " in text and len(text) <= MAX_ANSWER else text
+
+
 def _doubt(tree: Node | str, texts: tuple[str, str], prose: bool, question: str) -> str | None:
     """Return None if the answer equals ``tree``, ``""`` if it does not, or why that is unknown."""
     if isinstance(tree, str):
@@ -177,7 +196,8 @@ def _doubt(tree: Node | str, texts: tuple[str, str], prose: bool, question: str)
         other = parse(texts[1], prose)
     except Unreadable as error:
         return str(error)
-    said, turned = said_of(question), texts[0] > texts[1]
+    lettered = has_letters(tree) or has_letters(other)
+    said, turned = said_of(question if lettered else ""), texts[0] > texts[1]
 
     def same(a: Node, b: Node) -> str | None:
         return _either_way((b, a) if turned else (a, b), said, prose)
@@ -256,6 +276,15 @@ def answer_of_solution(gold: str) -> str:
     found = find(gold)
     told = found.where == "marker" or (found.where in ("sentence", "bold") and "\n" in gold.strip())
     return found.answer if told and found.answer and not found.reason else gold
+
+
+def _same_decimal(first: str, second: str) -> bool:
+    """``1000,99`` beside ``1000.99``: in many countries a comma stands before decimals."""
+    for point, comma in ((first, second), (second, first)):
+        if _DECIMAL.fullmatch(point) and _WITH_COMMA.match(comma):
+            number, _, rest = comma.partition(" ")
+            return number.replace(",", ".") == point and (not rest or is_forgiven(canonical(rest)))
+    return False
 
 
 def _same_lists(wanted: str, given: str, question: str) -> bool:

@@ -83,16 +83,15 @@ def short_of(gold: str, answer: str, question: str) -> str:
     """
     if _squeezed(gold) == _squeezed(answer):
         return ""
-    shown, wanted = _in_other_forms(gold, question), _read(gold)
-    if not shown or wanted is None:
-        return ""
-    given = _read(answer, wanted[0] == "rel")
-    if given is None:
+    wanted = _read(gold)
+    given = None if wanted is None else _read(answer, wanted[0] == "rel")
+    if wanted is None or given is None:
         return ""
     goal, given = canon.without_names(wanted, given)
-    if given == goal and _style(answer) == _style(gold):
-        return ""
-    for text, span in shown:
+    plain = goal[0] == "n" and not _CONVERTS.search(question)  # 26.0 is 26
+    if given == goal and (plain or _style(answer) == _style(gold)):
+        return ""  # before the question is read, which costs most
+    for text, span in _in_other_forms(gold, question):
         lack = _lack((gold, goal), (answer, given), (text, span), question)
         if lack:
             return lack

@@ -132,6 +132,8 @@ class Atoms(Cursor, ABC):
         if self.text == "_":
             self.here += 1
             name += "_" + (self.braced() if self.text == "{" else self.next())
+        while self.text == "'":
+            name += self.next()
         return Sym(name)
 
     def braced(self) -> str:

@@ -206,7 +206,8 @@ def _letters(run: str, found: list[Token], spaced: bool) -> list[Token]:
     )
     if after_value and (is_unit(run) and (len(run) > 1 or spaced)):
         return [("w", run)]
-    if run.lower() in SHORT_WORDS:
+    segment = len(run) == 2 and run.isupper() and bool(found) and found[-1][1] == "{"  # NO/BO
+    if run.lower() in SHORT_WORDS and not segment:
         return [("w", run)]
     counted = len(run) == 2 and bool(found) and found[-1][0] == "n"  # 2Cx
     if len(run) > 3 or (len(run) > 1 and run[0].isupper() and run[1:].islower() and not counted):

@@ -82,13 +82,22 @@ def is_asked(relation: Relation) -> bool:
     value = relation.sides[-1]
     if relation.operators != ("=",) or not isinstance(head, Apply) or isinstance(value, Group):
         return False
-    if head.name == "^":
+    if head.name == "/":
+        named = all(map(_is_segment, head.args))
+    elif head.name == "^":
         named = isinstance(head.args[0], Sym) and isinstance(head.args[1], Num)
     else:
         named = head.name == "+" and all(isinstance(arg, Sym) for arg in head.args)
         named = named and len(set(head.args)) == len(head.args)
     inside = variables(head)
     return named and bool(inside) and not inside & variables(relation.sides[1])
+
+
+def _is_segment(node: Node) -> bool:
+    """``AB``: the length between two points."""
+    if not isinstance(node, Apply) or node.name != "*" or len(node.args) != 2:
+        return False
+    return all(isinstance(arg, Sym) and arg.name.isupper() for arg in node.args)
 
 
 def in_the_same_letter(a: Relation, b: Relation) -> Relation:

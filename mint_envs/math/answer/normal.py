@@ -85,9 +85,7 @@ _SIZING = re.compile(
 _THOUSANDS = re.compile(
     r"(?<=\d)\s*(?:\{\s*,\s*\}|,\\!|\\!,|\\[,!;: ]|,\\[,;: ]|~)\s*(?=\d{3}(?!\d))"
 )
-_SPACES = re.compile(
-    r"(?<!\\)\\(?:[,;:>! ]|q?quad(?![A-Za-z])|(?:hspace|vspace|phantom)\{[^{}]*\})|~"
-)
+_SPACES = re.compile(r"(?<!\\)\\(?:[,;:>! ]|q?quad|(?:hspace|vspace|phantom)\{[^{}]*\})|~")
 _DELIMITERS = re.compile(r"(?<!\\)\\[()\[\]](?![0-9.]*(?:pt|em|ex)\])|\$\$")
 _NAMES = re.compile(r"\\([dtcx])(frac|binom)(?![A-Za-z])")
 _WRAPPED = re.compile(r"\\f?boxed\s*\{(.*)\}", re.DOTALL)
@@ -101,6 +99,7 @@ _LEAD = re.compile(
     r"^\s*\\text\w*\{\s*+(?:(?:the )?(?:final )?answer(?: is)?|only)\s*+:?\s*+\}", re.IGNORECASE
 )
 _ENDLESS = re.compile(r"(-?\d*\.\d*?)(\d{1,3}?)\2{2,}(?:\d{0,2})\s*(?:\.{2,}|\\[lc]?dots)")
+_UNDOLLARED = re.compile(r"\A(?:\$([^$]+)\$|\$\$([^$]+)\$\$)\Z")
 _STRAY_STOP = re.compile(r"(?<=\})\s*\.\s*(?=[\])]$)")
 _APPROXIMATELY = re.compile(r"^\s*(?:\\approx|\\sim(?![A-Za-z])|≈|∴|=)\s*")
 _SPOKEN_SIGN = re.compile(r"^(?:minus|negative)\s+(?=[\d.])", re.IGNORECASE)
@@ -124,6 +123,8 @@ def clean(text: str) -> str:
     text = (text if text.isprintable() else unescaped(text)).strip()
     if not text.isascii():
         text = _ascii(text)
+    if text[:1] == text[-1:] == "$" and len(text) > 1:
+        text = _UNDOLLARED.sub(lambda m: (m[1] or m[2]).strip(), text)
     text = _SPOKEN_SIGN.sub("-", _APPROXIMATELY.sub("", text))
     text = respelled(text)
     text = _TO.sub(r"\1:\2", _OUT_OF.sub(r"\1/\2", text))
@@ -138,7 +139,7 @@ def clean(text: str) -> str:
         text = rf"{endless.group(1)}\overline{{{endless.group(2)}}}"
     if "mod" in text:
         text = _MODULO.sub(lambda m: rf" \pmod{{{m[1] or m[2] or m[3]}}}", text)
-    return text.strip().rstrip(".,;:。").strip()
+    return text.strip().rstrip(".,;:。\\").strip()
 
 
 def _ascii(text: str) -> str:

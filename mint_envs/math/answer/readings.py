@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .names import is_name
+from .places import CONSTANTS
 from .renaming import renamed
 from .said import Said
-from .tree import Apply, Group, Node, Num, Relation, changed, parts
+from .tree import Apply, Group, Node, Num, Relation, Sym, changed, parts
 
 _LARGEST = 120  # parts of both answers together: each reading is a comparison
 
@@ -24,6 +25,15 @@ def readings(
         yield gold, other
     if said.letters is not None and not said.based and _has(gold, "log") and not _has(gold, "ln"):
         yield changed(gold, _natural), changed(answer, _natural)
+
+
+def has_letters(node: Node) -> bool:
+    """Whether it matters what a question says of letters, or of the base of a logarithm."""
+    if isinstance(node, Sym):
+        return node.name not in CONSTANTS
+    if isinstance(node, Apply) and node.name == "log":
+        return True
+    return any(map(has_letters, parts(node)))
 
 
 def _in_order(gold: Node, answer: Node) -> tuple[Node, Node] | None:

@@ -107,11 +107,38 @@ def as_region(node: Node) -> Node:
     """Return ``x >= 3`` as ``[3, inf)``, ``1 < x < 2`` as ``(1, 2)``; other nodes as they are."""
     if not isinstance(node, Relation):
         return node
+    if any(isinstance(side, Apply) and side.name == "abs" for side in node.sides):
+        return _by_size(node)
     if len(node.sides) == 2:
         return _half(node)
     if len(node.sides) == 3 and is_name(node.sides[1]):
         return _between(node)
     return node
+
+
+def _by_size(node: Relation) -> Node:
+    """``|x| < 2`` as (-2, 2), ``1 \\le |x| \\le 2`` as two intervals; bounds are above 0."""
+    sizes = [side for side in node.sides if isinstance(side, Apply) and side.name == "abs"]
+    bounds = [side for side in node.sides if side not in sizes]
+    if len(sizes) != 1 or not isinstance(sizes[0].args[0], Sym) or not all(map(_is_above, bounds)):
+        return node
+    plain = tuple(side if side in bounds else sizes[0].args[0] for side in node.sides)
+    region = as_region(Relation(plain, node.operators))
+    if not isinstance(region, Interval):
+        return node
+    if region.low == negative(INFINITY):
+        return Interval(negative(region.high), region.high, region.high_open, region.high_open)
+    turned = Interval(
+        negative(region.high), negative(region.low), region.high_open, region.low_open
+    )
+    return Group("union", (turned, region))
+
+
+def _is_above(node: Node) -> bool:
+    """A number that is above 0 as it is written."""
+    if isinstance(node, Apply):
+        return node.name in ("/", "*", "root") and all(map(_is_above, node.args))
+    return (isinstance(node, Num) and node.value > 0) or node == Sym("pi")
 
 
 def _half(node: Relation) -> Node:
@@ -297,7 +324,8 @@ def _same_name(a: Node, b: Node) -> bool:
 
 
 def _variable(relation: Relation) -> Node | None:
-    return next((side for side in relation.sides if is_name(side)), None)
+    name = next((side for side in relation.sides if is_name(side)), None)
+    return name.args[0] if isinstance(name, Apply) and name.name == "abs" else name
 
 
 def _same_equation(comparer: Comparing, a: Relation, b: Relation) -> bool:

@@ -20,7 +20,7 @@ _COMMAND_DOUBLED = re.compile(  # no row of a matrix begins so
 _ESCAPES = (  # "\\frac" in a file whose backslashes were taken for escapes
     (re.compile(r"\x0c(?=rac)"), "\\f"),
     (re.compile(r"\x08(?=egin|inom|ar|oxed|eta|ig)"), "\\b"),
-    (re.compile(r"\t(?=ext|imes|heta|an(?![a-z])|frac|riangle|o(?![a-z]))"), "\\t"),
+    (re.compile(r"\t(?=ext(?!\s*\{\s*\d)|imes|heta|an(?![a-z])|frac|riangle|o(?![a-z]))"), "\\t"),
     (re.compile(r"\r(?=ight|ho|angle|floor|ceil|brace)"), "\\r"),
     (re.compile(r"\x07(?=lpha|pprox|ngle|rc)"), "\\a"),
 )
@@ -33,6 +33,9 @@ _POWERED = re.compile(r"([A-Za-z]{1,4})(?:\^\{?(-?)([123])\}?)?")
 _SPACED_UNITS = re.compile(  # 5\\,m\\,s^{-1}
     rf"(?<=[\d}})])\s*\\[,;: ]\s*({_UNIT}(?:\s*(?:\\[,;: ]|/)\s*{_UNIT}){{0,5}})\s*\.?\s*$"
 )
+_ONE = r"(?:\w|\{[\w,+-]{1,12}\})"
+_SUBSCRIPT_LAST = re.compile(rf"(?<=[A-Za-z}}])(\^\s*{_ONE})\s*(_\s*{_ONE})")  # v^2_0
+_PRIME = re.compile(r"\^\s*(?:\{\s*\\prime\s*\}|\\prime(?![A-Za-z]))")
 _HTML = re.compile(r"<su([pb])>([^<>]{1,20})</su\1>")
 _ORDINAL = re.compile(
     r"(?<=\d)\s?\^?\s?(?:\{\s*)?\\(?:text\w*|mathrm|mbox|rm)\s*\{\s*(?:st|nd|rd|th)\s*\}(?:\s*\})?"
@@ -88,10 +91,9 @@ def unescaped(text: str) -> str:
 
 def undoubled(text: str) -> str:
     r"""``\\frac{1}{2}`` as JSON or a program's source has it: every backslash is doubled."""
-    text = _COMMAND_DOUBLED.sub(r"\\\1", text)
     runs = [len(run) for run in _RUN.findall(text)]
     if any(run % 2 for run in runs) or not re.search(r"\\\\(?:[A-Za-z]{2,}|[{}%$])", text):
-        return text
+        return _COMMAND_DOUBLED.sub(r"\\\1", text)
     return _PAIR.sub(lambda _: "\\", text)
 
 
@@ -193,6 +195,8 @@ _STEPS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("\\,", lambda text: _SPACED_UNITS.sub(_spaced, text)),
     ("\\textcirc", lambda text: text.replace("\\textcirc", "\\circ")),
     ("\\frac", lambda text: _RATE.sub(r"\\text{ \1/\2}", text)),
+    ("_", lambda text: _SUBSCRIPT_LAST.sub(r"\2\1", text)),
+    ("\\prime", lambda text: _PRIME.sub("'", text)),
     ("<s", lambda text: _HTML.sub(lambda m: f"{'^' if m[1] == 'p' else '_'}{{{m[2]}}}", text)),
     ("d", lambda text: _ORDINAL.sub("", text)),
     ("t", lambda text: _ORDINAL.sub("", text)),

@@ -15,6 +15,9 @@ _NEAR = 160  # characters on each side that are looked at
 _CHOICE = re.compile(r"(?:\\text\w*\{|\\mathrm\{)?\s*(?:\([A-J]\)|[A-E])[.:)]?\s*\}?")
 _PARAGRAPH = 2_000  # characters before a box in which its formula may open
 _SIGNS = re.compile(r"\\(?:[\[(\])]|(?:begin|end)\{[a-z]+\*?\}|\$)|\$\$?")
+_CLOSERS = ("$", "\\]", "\\)")
+_DOLLARS = re.compile(r"\\\$|\$\$?")
+_BRACKETS = ("\\[", "\\]", "\\(", "\\)", "\\begin{", "\\end{")
 _CLOSING = re.compile(r"(?:[ \t]?(?:\$\$?|\\[\])]|\*\*))+")
 _CUT_BEFORE = re.compile(
     r"=|\\(?:q?quad|text\w*\{[^{}]*\}|(?:Long)?[rR]ightarrow|implies|iff|therefore|to|approx|equiv"
@@ -62,6 +65,10 @@ _OPERATOR_BEFORE = re.compile(  # "half of \\boxed{5}"
     r"\s[$*]*(?:\\[(\[])?\s?$",
     re.IGNORECASE,
 )
+_BINDING = frozenset(  # the last words of both patterns
+    "minus negative twice double of log than and to least most above below under over exceed"
+    " exceeds".split()
+)
 _BOUND_BEFORE = re.compile(  # of "they need at least \\boxed{5} men" it is the answer
     r"\b(?:at (?:least|most)|(?:is|are|be) (?:up|close) to|above|below|under|over|exceeds?)"
     r"\s[$*]*(?:\\[(\[])?\s?$",
@@ -97,6 +104,9 @@ def statement(text: str, start: int, end: int, inside: str) -> str | None:
 
 def _is_bound(before: str, after: str) -> bool:
     """Whether words make another value, or only a bound, of what is in the box."""
+    word = before.rstrip("$*(\\[ \n").rpartition(" ")[2].lower()
+    if word not in _BINDING:
+        return False
     if _OPERATOR_BEFORE.search(before):
         return True
     return bool(_BOUND_BEFORE.search(before) and _SENTENCE_OVER.match(after))
@@ -113,15 +123,24 @@ def offered_before(text: str, start: int) -> str:
 
 def _opened(before: str) -> int | None:
     """Where the formula that is open at the end of ``before`` begins; None if none is open."""
-    begin, dollars = None, 0
-    for sign in _SIGNS.finditer(before):
-        piece = sign.group()
-        if piece == "\\$":
-            continue
-        dollars += piece[0] == "$"
-        opens = dollars % 2 if piece[0] == "$" else piece[1] in "[(b"
-        begin = sign.end() if opens else None
-    return begin
+    last = before.rfind("$")
+    while last > 0 and before[last - 1] == "\\":
+        last = before.rfind("$", 0, last)
+    command = max(before.rfind(sign) for sign in _BRACKETS)
+    if command > last:
+        return _command_end(before, command)
+    if last < 0:
+        return None
+    dollars = sum(sign != "\\$" for sign in _DOLLARS.findall(before))
+    return last + 1 if dollars % 2 else None
+
+
+def _command_end(before: str, at: int) -> int | None:
+    """Where the formula begins that the command at ``at`` opens; None if it closes one."""
+    sign = _SIGNS.match(before, at)
+    if sign is None:  # "\\begin" of nothing
+        return _opened(before[:at])
+    return sign.end() if sign.group()[1] in "[(b" else None
 
 
 def _touching(before: str, after: str) -> tuple[str, str]:
@@ -133,6 +152,8 @@ def _touching(before: str, after: str) -> tuple[str, str]:
 def _within(left: str, right: str) -> tuple[str, str] | None:
     """In a formula: all from the last ``=`` to the next; None if the box is inside a command."""
     left = left[-_NEAR:]
+    if left.rstrip()[-1:] in ("", "=") and right.startswith(_CLOSERS) and _is_closed(left):
+        return "", ""
     right = right[: _first(_SIGNS, right)]
     if _depth(left) > 0:
         head, _, left = left.rpartition("{")
@@ -147,6 +168,10 @@ def _within(left: str, right: str) -> tuple[str, str] | None:
     if words:
         right = _counted(words, right)
     return left.strip(), right.strip(" ,.;")
+
+
+def _is_closed(left: str) -> bool:
+    return "{" not in left or _depth(left) == 0
 
 
 def _is_inside(left: str) -> bool:

@@ -12,6 +12,10 @@ _GLUE = re.compile(
     r"(?:\s|[$,;.&{}()]|\\(?:text|mathrm|quad|qquad|[,;:! ()\[\]])|(?:and|or|or possibly|和|或)\b"
     r"|\((?:[a-h]|i{1,3}|[1-9])\)|(?<![A-Za-z\\])[A-Za-z](?:_\{?\w\}?)?\s?=)*"
 )
+_COUNTED = re.compile(  # "\\boxed{1} papers and \\boxed{2} bins"
+    r"[\s$,}]*(?:\\text\{)?\s*(?:(?!(?:is|are|was|not|no|wrong|so|but|then|we|i|gives?|get|if|or)\b)"
+    r"[A-Za-z]{1,12}\s+|\([a-e]\)\s+){1,4}and\s*\}?[\s$]*"
+)
 _NAME = re.compile(r"(?<![A-Za-z\\\d^_])([A-Za-z](?:_\{?\w\}?)?)\s?=\s?$")
 
 Box = tuple[int, int, str | None]
@@ -76,7 +80,8 @@ def side_by_side(text: str, boxes: list[Box]) -> list[Box]:
     group = [boxes[-1]]
     for box in reversed(boxes[:-1]):
         gap = text[box[1] : group[0][0]]
-        if box[2] is None or len(gap) > 80 or not _GLUE.fullmatch(gap):
+        glued = len(gap) <= 80 and (_GLUE.fullmatch(gap) or _COUNTED.fullmatch(gap))
+        if box[2] is None or not glued:
             break
         group.insert(0, box)
     return group

@@ -109,6 +109,8 @@ def is_denied_after(after: str) -> bool:
 
 def _in_instruction(before: str, after: str) -> bool:
     """Whether a quotation that is open at the end of ``before`` says how to write an answer."""
+    if not any(sign in before for sign in "\"“`'"):
+        return False
     for opening, closing in ('""', "“”", "``", "''"):
         _, opened, said = before.rpartition(opening)
         odd = before.count(opening) % 2 if opening == closing else closing not in said

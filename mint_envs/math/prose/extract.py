@@ -49,6 +49,7 @@ _OR_ELSE = re.compile(
     r"(-?\\?[$\d][^\s,;]{0,40})",
     re.IGNORECASE,
 )
+_OF_ELSE = ("or", "OR", "Or", "aybe", "erhaps", "ossibly", "lternatively")
 _MORE = re.compile(r"[ \t$]{0,3}(?:and|to|[-–,;])\s?\$?(-?\d[\d.]*)\$?\s*(?:\.?\s*$|\.\s|\n)")
 _ALREADY = re.compile(r"(?:^|[.:\n]\s|\b(?:is|are) )\$?(-?\d[\d.]*)\$?\s?(?:,|and)\s?[$\s]{0,2}$")
 _BY_TWELVE = re.compile(r"(?:/|÷|\\div|divided by)\s?(?:12|twelve)\b")
@@ -172,11 +173,14 @@ def _box_rivals(text: str, boxes: list[Box], group: list[Box]) -> tuple[str, ...
         since = text[earlier[-1][1] :][:MAX_WINDOW]
         if UNSURE.search(since) and not CORRECTION.search(since):
             rivals.append(earlier[-1][2])
-    if other := _OR_ELSE.match(text[group[-1][1] :][:MAX_WINDOW]):
+    after = text[group[-1][1] :][:80]
+    if any(word in after for word in _OF_ELSE) and (
+        other := _OR_ELSE.match(text[group[-1][1] :][:MAX_WINDOW])
+    ):
         said = other.group(1)
         if re.search(r"[\d\\]", said):  # "(or else $J$ would ...)"
             rivals.append(said.strip("$. ") if "(" in said else said.strip("$.) "))
-    if more := _MORE.match(text[group[-1][1] :][:80]):
+    if more := _MORE.match(after):
         rivals.append(more.group(1))
     if more := _ALREADY.search(text[max(0, group[0][0] - 40) : group[0][0]]):
         rivals.append(more.group(1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..answer.limits import MAX_ANSWER, MAX_WINDOW
 from . import prose
@@ -45,6 +46,11 @@ MARKER = re.compile(
     r"[ \t]*[:：]?",
     re.IGNORECASE | re.MULTILINE,
 )
+_WORDS = (
+    "answer", "correct", "right", "best", "choice is", "option is", "choose", "pick", "select",
+    "go with",
+)  # fmt: skip
+_LINE = re.compile(r"[ \t*_]*(?:a|ans|result|solution set)[ \t*_]*[:：]")
 _ANY_LANGUAGE = re.compile(f"{MARKER.pattern}|{ANNOUNCES}", MARKER.flags)
 _MARKS = 8  # markers from the end that may have no answer after them
 
@@ -112,8 +118,7 @@ def _line_rivals(text: str, marks: list[re.Match[str]]) -> tuple[str, ...]:
 
 def marker(text: str) -> Found | None:
     marks: list[re.Match[str]] = []
-    pattern = _ANY_LANGUAGE if may_announce(text) else MARKER
-    for match in pattern.finditer(text):
+    for match in _announcements(text):
         if is_supposed(text[max(0, match.start() - 60) : match.start()]):
             continue
         if (
@@ -135,6 +140,37 @@ def marker(text: str) -> Found | None:
             return Found(answer, "marker", rivals, end=marks[-1].end())
         marks.pop()
     return None
+
+
+def _announcements(text: str) -> Iterator[re.Match[str]]:
+    """The matches of ``MARKER``; it is tried only where one of its words stands, which is quick."""
+    if may_announce(text):
+        yield from _ANY_LANGUAGE.finditer(text)
+        return
+    lower = text.lower()
+    if len(lower) != len(text) or (not text.isascii() and prose.HAN.search(text)):
+        yield from MARKER.finditer(text)
+        return
+    end = 0
+    for at in sorted(_places(lower)):
+        match = MARKER.match(text, at) if at >= end else None
+        if match:
+            end = match.end()
+            yield match
+
+
+def _places(lower: str) -> Iterator[int]:
+    """Where a word of ``MARKER`` stands, or a line that may begin with one."""
+    for word in _WORDS:
+        at = lower.find(word)
+        while at >= 0:
+            yield at
+            at = lower.find(word, at + 1)
+    at = 0
+    while at >= 0:
+        if _LINE.match(lower, at):
+            yield at
+        at = lower.find("\n", at) + 1 or -1
 
 
 def _after(text: str, mark: re.Match[str]) -> str:

@@ -28,6 +28,8 @@ _PROGRAM = re.compile(  # what other fences hold may be the answer: "```latex", 
     r".*?(?:```|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
+_SIGNS = 16  # percent signs that are looked at one by one
+_INDENT = 40
 _COMMENT = re.compile(
     r"\\begin\{verbatim\}.*?(?:\\end\{verbatim\}|\Z)|<!--.*?(?:-->|\Z)|^[ \t]*%[^\n]*",
     re.DOTALL | re.MULTILINE,
@@ -36,7 +38,8 @@ _COMMENT = re.compile(
 
 def own_words(text: str) -> str:
     """What was said aloud, without chat frame and following turns."""
-    text = _RUNS.sub("  ", text)
+    if "   " in text or "\t" in text:
+        text = _RUNS.sub("  ", text)
     if "<" in text:
         head = _HEAD.match(text)
         text = text[head.end() :] if head else text
@@ -59,9 +62,21 @@ def _first_answer(text: str) -> str:
 
 def without_programs(text: str) -> str:
     """``text`` without programs and comments: what they print or hold is not said."""
-    if "%" in text or "<!--" in text or "verbatim" in text:
+    if _has_comment(text):
         text = _COMMENT.sub("\n", text)
     return _PROGRAM.sub("\n", text) if "```" in text else text
+
+
+def _has_comment(text: str) -> bool:
+    """Whether there may be a comment; most signs stand for percent."""
+    at = text.find("%")
+    for _ in range(_SIGNS):
+        if at < 0:
+            return "<!--" in text or "verbatim" in text
+        if not text[max(0, at - _INDENT) : at].rpartition("\n")[2].strip(" \t"):
+            return True
+        at = text.find("%", at + 1)
+    return True
 
 
 def ends_in_program(text: str) -> bool:
