@@ -1,11 +1,13 @@
-"""Fuzz the grader of mathematics: nothing raises, nothing is slow, verdicts are symmetric.
+"""Fuzz the grader of mathematics: nothing raises, nothing is slow, verdicts are an equivalence.
 
 python tests/fuzz_math.py                    # 30 minutes of CPU, seed 0
 python tests/fuzz_math.py --minutes 1 --seed 7
 
 Four sources, in turn: soup of LaTeX and phrases, answers of the test data with pieces changed, one
-or two pieces repeated up to the limits, and any Unicode. What is wrong is printed with the inputs
-and a seed that brings it back; ends with 1 if anything was. Time is CPU time: load is no fault.
+or two pieces repeated up to the limits, and any Unicode. Verdicts on answers are to be symmetric;
+and reflexive and transitive on triples of short ones, but for what is forgiven on purpose: a name
+or unit that is missing, a percentage, a rounding. What is wrong is printed with the inputs and a
+seed that brings it back; ends with 1 if anything was. Time is CPU time: load is no fault.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ import argparse
 import gc
 import json
 import random
+import re
 import sys
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from test_math_properties import MOST_CPU_S, PIECES, cpu_seconds
@@ -142,6 +146,92 @@ def with_question(pair: Pair, count: int, known: list[str]) -> Iterator[str]:
         yield f"{spent:.3f} s of CPU with the question {question[:2000]!r}"
 
 
+#: What is forgiven on one side only, so that it is not transitive: 5 m is 5, and 5 is 5 km.
+_FORGIVEN = re.compile(
+    r"[=:%~≈$€°\n]|\\(?:text|approx|circ|sim|mathrm|pmod)|\d[.,]\d"
+    r"|[A-Za-z]{3,}(?<!frac|sqrt)|(?<![A-Za-z\\])[mgshl](?![A-Za-z])"
+)
+_VARIED = (
+    *("{}", "({})", "{}+0", "-(-({}))", "1\\cdot({})", "\\frac{{{}}}{{1}}", "({})^1", "|{}|"),
+    *("\\left({}\\right)", "\\{{{}\\}}", "[{}]", "{}, {}", "\\displaystyle {}", "\\sqrt{{({})^2}}"),
+    "\\pm {}",
+)
+_ATOMS = (
+    *("0", "1", "2", "-1", "x", "y", "-x", "2x", "x+1", "1+x", "x^2", "(x+1)^2", "x^2+2x+1", "A"),
+    *(
+        "\\frac{1}{2}",
+        "1/2",
+        "2/4",
+        "\\pi",
+        "\\infty",
+        "(0,1)",
+        "[0,1]",
+        "0,1",
+        "1,0",
+        "(1,0)",
+        "e",
+    ),
+    *(
+        "x>1",
+        "1<x",
+        "(1,\\infty)",
+        "x<1",
+        "|x|",
+        "n",
+        "\\lfloor n\\rfloor",
+        "(-1)^n",
+        "n!",
+        "i",
+        "i^2",
+    ),
+    *(
+        "\\pm 1",
+        "1,-1",
+        "(0,1)\\cup(1,2)",
+        "\\emptyset",
+        "\\R",
+        "2^{-1}",
+        "\\ln 1",
+        "1:2",
+        "\\{0,1\\}",
+    ),
+    *(
+        "\\sqrt{2}",
+        "\\sqrt{x^2}",
+        "\\binom{2}{1}",
+        "\\cos(n\\pi)",
+        "\\begin{pmatrix}0&1\\end{pmatrix}",
+    ),
+)
+
+
+def triple(rng: random.Random, known: list[str]) -> tuple[str, str, str]:
+    """Three short answers that may well be the same."""
+    pool = _ATOMS if rng.random() < 0.6 else rng.choices(known[:1500], k=8)
+    first = rng.choice(pool)
+    others = (first if rng.random() < 0.6 else rng.choice(pool) for _ in range(2))
+    return tuple(varied(rng, one) for one in (first, *others))  # type: ignore[return-value]
+
+
+def varied(rng: random.Random, text: str) -> str:
+    """``text`` in a form that most often says the same."""
+    form = rng.choice(_VARIED)
+    return form.format(*[text] * 2)
+
+
+def intransitive(rng: random.Random, known: list[str]) -> Iterator[str]:
+    """Say which three answers are equal in a row, and the first is not the last."""
+    a, b, c = triple(rng, known)
+    if any(map(_FORGIVEN.search, (a, b, c))) or any(answer_of_solution(t) != t for t in (a, b, c)):
+        return
+    for text in (a, b, c):
+        if judge(text, text)[0] == "different":
+            yield f"not reflexive: {text!r}"
+    for x, y, z in ((a, b, c), (b, a, c), (a, c, b)):
+        if judge(x, y)[0] == judge(y, z)[0] == "equal" and judge(x, z)[0] == "different":
+            yield f"not transitive: {x!r}, {y!r}, {z!r}"
+
+
 def asymmetry(first: str, second: str) -> Iterator[str]:
     if judge(first, second)[0] != judge(second, first)[0]:
         yield "not symmetric"
@@ -159,7 +249,8 @@ def fuzz(seed: int, minutes: float) -> int:
         pair = source(random.Random(f"{seed}/{count}"), known)
         reward, spent = timed(*pair)
         dearest = max(dearest, (spent, where))
-        for fault in (*faults(*pair, reward, spent), *with_question(pair, count, known)):
+        more = (with_question(pair, count, known), intransitive(random.Random(count), known))
+        for fault in (*faults(*pair, reward, spent), *chain.from_iterable(more)):
             wrong += 1
             print(f"{fault}: {where}: {pair!r:.2000}", flush=True)
         if count % 1000 == 0:

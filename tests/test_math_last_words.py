@@ -158,3 +158,42 @@ def test_long_work_that_agrees_at_three_places_is_enough() -> None:
     answer = r"\frac{\cos t \cdot \ln(\cos t)}{2 e^{\sec^2 t} \sin t}"
     assert judge(gold, answer)[0] == "equal"
     assert judge(gold, answer.replace("2 e", "3 e"))[0] == "different"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "third"),
+    [
+        ("0", "\\{0\\}", "\\pm 0"),
+        ("\\ln 1", "0, 0", "\\pm \\ln 1"),
+        ("A", "\\{A\\}", "A+0"),
+        ("(e)", "e", "|e|"),
+    ],
+)
+def test_what_equals_the_same_is_the_same(first: str, second: str, third: str) -> None:
+    assert judge(first, second)[0] == judge(second, third)[0] == judge(first, third)[0] == "equal"
+
+
+def test_no_reward_asks_sympy() -> None:
+    """It would be the one part of a verdict that takes seconds, and differs between machines."""
+    assert grade("24", "\\boxed{\\prod_{k=1}^{4} k}").metadata["tier"] != "sympy"
+
+
+@pytest.mark.parametrize(
+    ("gold", "copy"),
+    [
+        ("\\frac{3x+4}{x^2}", "x = \\frac{3}{x}+\\frac{4}{x^2}"),
+        ("\\frac{3x+4}{x^2}, 2x", "x = \\frac{3}{x}+\\frac{4}{x^2}, 2x"),
+    ],
+)
+def test_a_copy_with_a_name_is_a_copy(gold: str, copy: str) -> None:
+    question = "Simplify: $\\frac{3}{x}+\\frac{4}{x^2}, 2x$."
+    assert grade(gold, f"\\boxed{{{copy}}}", question).score == 0
+    assert grade(gold, f"\\boxed{{x = {gold}}}", question).score == 1
+
+
+def test_a_right_answer_that_is_a_text_wins_with_itself() -> None:
+    gold = (
+        "The vectors:\n\n$$\n\\begin{pmatrix} 1 \\\\ 0 \\end{pmatrix}\n$$\n\nSo $A$ is defective."
+    )
+    assert grade(gold, f"\\boxed{{{gold}}}").score == 1
+    assert grade(gold, "\\boxed{A}").score == 0

@@ -44,26 +44,26 @@ def stand_in(tmp_path: Path, answer: str) -> None:
 
 def test_a_proof_is_paid(worker: object, tmp_path: Path) -> None:
     stand_in(tmp_path, "'equal'")
-    reward = grade("10", SUM)
+    reward = grade("10", SUM, sympy=True)
     assert (reward.score, reward.metadata["tier"]) == (1.0, "sympy")
     assert grade("10", SUM, sympy=False).metadata["verdict"] == "unknown"
 
 
 def test_a_worker_that_hangs_is_killed_and_replaced(worker: object, tmp_path: Path) -> None:
     stand_in(tmp_path, "time.sleep(60) if '11' in line else 'equal'")
-    assert grade("11", SUM).metadata["verdict"] == "unknown"
-    assert grade("10", SUM).score == 1
+    assert grade("11", SUM, sympy=True).metadata["verdict"] == "unknown"
+    assert grade("10", SUM, sympy=True).score == 1
 
 
 def test_a_worker_that_dies_is_replaced(worker: object, tmp_path: Path) -> None:
     stand_in(tmp_path, "sys.exit(1) if '11' in line else 'equal'")
-    assert grade("11", SUM).metadata["verdict"] == "unknown"
-    assert grade("10", SUM).score == 1
+    assert grade("11", SUM, sympy=True).metadata["verdict"] == "unknown"
+    assert grade("10", SUM, sympy=True).score == 1
 
 
 def test_a_worker_that_cannot_start_is_not_started_again(worker: object, tmp_path: Path) -> None:
     (tmp_path / "stand_in.py").write_text("raise SystemExit(1)\n")
-    assert grade("10", SUM).metadata["verdict"] == "unknown"
+    assert grade("10", SUM, sympy=True).metadata["verdict"] == "unknown"
     child = fallback._worker.get()._child
     assert child is not None
     assert child.over
@@ -76,7 +76,7 @@ import os
 from mint_envs.math import fallback, grade
 fallback._MODULE, fallback.installed = "stand_in", lambda: True
 def asked(gold):
-    score = grade(gold, r"\\boxed{\\prod_{k=1}^{4} k}").score
+    score = grade(gold, r"\\boxed{\\prod_{k=1}^{4} k}", sympy=True).score
     return score, fallback._worker.get()._child.pid
 score, parents = asked("10")
 if not (child := os.fork()):
@@ -110,16 +110,16 @@ def test_an_answer_that_was_not_waited_for_is_not_the_next_ones(
 ) -> None:
     stand_in(tmp_path, "[time.sleep(1), 'equal'][1] if '12' in line else 'open'")
     worker.setattr(fallback, "_DEADLINE_S", 20)
-    assert grade("10", SUM).metadata["verdict"] == "unknown"
+    assert grade("10", SUM, sympy=True).metadata["verdict"] == "unknown"
     previous = signal.signal(signal.SIGALRM, interrupt)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(KeyboardInterrupt):
-            grade("12", SUM)
+            grade("12", SUM, sympy=True)
     finally:
         signal.signal(signal.SIGALRM, previous)
     time.sleep(1)
-    assert grade("11", SUM).metadata["verdict"] == "unknown"
+    assert grade("11", SUM, sympy=True).metadata["verdict"] == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -153,4 +153,4 @@ def test_what_could_take_long_is_not_asked(worker: object, tmp_path: Path, answe
     ],
 )
 def test_sympy_works_out_sums_and_integrals(gold: str, answer: str, score: int) -> None:
-    assert grade(gold, rf"\boxed{{{answer}}}").score == score
+    assert grade(gold, rf"\boxed{{{answer}}}", sympy=True).score == score

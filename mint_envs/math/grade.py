@@ -1,8 +1,8 @@
 """The verdict on an answer: equal, different or unknown.
 
-Four tiers, from cheap to dear, each only for what the one before leaves open: the same *text*;
-the same exact *number*; the same *tree* (parsed, compared by structure, scalars by value); and,
-with ``pip install 'mint-envs[math]'``, the same for *sympy*, in a process of its own. With the
+Tiers from cheap to dear, each only for what the one before leaves open: the same *text*; the same
+exact *number*; the same *tree* (parsed, compared by structure, scalars by value); and, where it is
+asked for and ``mint-envs[math]`` is installed, *sympy*, in a process of its own. With the
 *question*, an equal answer that only repeats it is different after all (see ``question``).
 """
 
@@ -40,6 +40,7 @@ _DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
 _WITH_COMMA = re.compile(  # "1,234" is a whole number, and "1,2" a list
     r"-?(?:\d+,(?!\d{3}(?!\d))\d{2,}|0,\d+)(?: \\?[$€£]| [A-Za-z]+)?(?!\S)(?=$| )", re.ASCII
 )
+_DISPLAYED = re.compile(r"\$\$|\\begin\{|\\\[")  # a last sentence is about it, and not the answer
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 
 
@@ -52,7 +53,7 @@ def grade(
     format_credit: float = 0.0,
     set_credit: bool = False,
     worked_out: bool = False,
-    sympy: bool = True,
+    sympy: bool = False,
 ) -> Reward:
     """Return 1 if the answer that ``response`` gives equals ``gold``, else 0.
 
@@ -71,7 +72,8 @@ def grade(
             0 to 0.1.
         set_credit: if ``gold`` lists several answers, score the share that is right (Jaccard).
         worked_out: ``47 + 25`` is no answer, even in a box: it must be worked out.
-        sympy: ask sympy about what the parser here cannot read, if the extra is installed.
+        sympy: ask sympy about sums, products and integrals that are left as they stand, if the
+            extra is installed. Not for rewards: a policy may spend seconds of it at a time.
 
     Returns:
         ``Reward`` with ``metadata``, all text: ``verdict`` (``equal``, ``different``, or
@@ -155,6 +157,8 @@ def judge(
 
     Without a question ``verdict`` is symmetric: ``judge(a, b)`` and ``judge(b, a)`` agree.
     """
+    if answer.strip() == gold.strip() != "":
+        return "equal", "text", ""  # also of a worked solution, of which only the end is read
     wanted, value, tree = _read(gold)
     given = answer if _INTEGER.fullmatch(answer) else clean(answer)
     if given and (given == wanted or _tight(given) == _tight(wanted)):
@@ -271,7 +275,7 @@ def answer_of_solution(gold: str) -> str:
     if "\\boxed" in gold or "####" in gold:
         found = find(gold, strict=True)
         return found.answer or gold
-    if len(gold) < _SOLUTION or " " not in gold.strip():
+    if len(gold) < _SOLUTION or " " not in gold.strip() or _DISPLAYED.search(gold):
         return gold
     found = find(gold)
     told = found.where == "marker" or (found.where in ("sentence", "bold") and "\n" in gold.strip())

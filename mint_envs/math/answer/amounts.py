@@ -46,6 +46,8 @@ def says_no_more(group: Group) -> bool:
     said = condition.words if isinstance(condition, Text) else ""
     if _FOR_ALL.match(said):
         return True
+    if isinstance(value, Relation) and "=" in said:
+        return False  # "cos t = 0 when t = ..."
     return not is_constant(value) and not re.search(r"\b(?:even|odd)\b", said)
 
 

@@ -228,13 +228,16 @@ def without_names(goal: Form, form: Form) -> tuple[Form, Form]:
     """Both, without what only one has: the name in ``x = 3``, the unit in ``70^\\circ``."""
     if (goal[0] == "rel") != (form[0] == "rel"):
         goal, form = _value(goal), _value(form)
+    if goal[0] == form[0] == "set" and not any(item[0] == "rel" for item in goal[1:]):
+        items = [_value(item) if item[0] == "rel" else item for item in form[1:]]
+        form = ("set", *_ordered(items))
     if form[0] == "n":
         return bare(goal), form
     return (goal, bare(form)) if goal[0] == "n" else (goal, form)
 
 
 def _value(form: Form) -> Form:
-    if not alone(form):
+    if form[0] != "rel" or not any(side[0] == "s" for side in form[2:]):
         return form
     values = [side for side in form[2:] if side[0] != "s"]
     return values[-1] if values else tuple(form[-1])

@@ -265,8 +265,7 @@ class Comparer(Scalars):
 
     def _text_and_other(self, a: Text, b: Node) -> bool | None:
         if a.kind == "choice":
-            small = a.words in "ABCDE"  # of other letters both cases may be variables
-            return isinstance(b, Sym) and (b.name.upper() if small else b.name) == a.words
+            return self._choice_and_other(a.words, b)
         if a.kind == "time" and isinstance(b, Group) and b.kind == "ratio":
             return _clock(b) == tuple(
                 int(part) % 12 if i == 0 else int(part) for i, part in enumerate(a.words.split(":"))
@@ -285,15 +284,20 @@ class Comparer(Scalars):
             return a.words == letters.lower()
         return None
 
+    def _choice_and_other(self, letter: str, b: Node) -> bool:
+        """Choice A is the letter, in whichever form; of F and later both cases may be variables."""
+        names = names_of_scalar(b) if isinstance(b, Sym | Apply) else frozenset()
+        if len(names) != 1:
+            return False
+        (name,) = names
+        called = (name.upper() if letter in "ABCDE" else name) == letter
+        return called and (isinstance(b, Sym) or self.same_scalar(Sym(name), b))
+
     # --- scalars
 
     def same_scalar(self, a: Node, b: Node) -> bool:
         if _has_sign(a) or _has_sign(b):
-            both = _has_sign(a) and _has_sign(b)
-            return both and self.same_any_order(
-                [_with_sign(a, True), _with_sign(a, False)],
-                [_with_sign(b, True), _with_sign(b, False)],
-            )
+            return self.same_any_order(*(self.members(Group("set", (node,))) for node in (a, b)))
         return self.agreeing(a, b)
 
 
