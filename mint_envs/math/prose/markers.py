@@ -10,6 +10,7 @@ from . import prose
 from .cues import CORRECTION, is_supposed
 from .found import Found
 from .languages import ANNOUNCES, DENIES, may_announce
+from .phrases import HAN
 
 _HASHES = re.compile(
     r"^[ \t]*#{4}(?!#)[ \t:]*([^\n]*)|(?<=[^#\n])#{4}(?!#)[ \t:]*([^\n]*)", re.MULTILINE
@@ -148,7 +149,7 @@ def _announcements(text: str) -> Iterator[re.Match[str]]:
         yield from _ANY_LANGUAGE.finditer(text)
         return
     lower = text.lower()
-    if len(lower) != len(text) or (not text.isascii() and prose.HAN.search(text)):
+    if len(lower) != len(text) or (not text.isascii() and HAN.search(text)):
         yield from MARKER.finditer(text)
         return
     end = 0
