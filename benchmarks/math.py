@@ -4,6 +4,7 @@
     python -m benchmarks.math --cases my_cases.jsonl           # rows: gold, response, verdict
     python -m benchmarks.math --gsm8k gsm8k_test.jsonl --math500 math500.jsonl
     python -m benchmarks.math --gsm8k hub --math500 hub        # from the Hugging Face hub
+    python -m benchmarks.math --public FOLDER                  # clones of public repositories
     python -m benchmarks.math --only ours,math-verify --rows 200
 
 Peers are whichever of these are installed: Math-Verify, TRL's accuracy reward, and verl's gsm8k,
@@ -17,23 +18,27 @@ formulas of the question, as they stand and idly changed (copies). Every grader 
 the next row is taken, each time in another order; times are CPU time. A string comparison gets all
 of gold right by construction: these sets check wiring, false positives and speed, they do not rank
 graders. The cases do.
+
+``--public`` takes a folder with clones of what is public and cannot ship: uw-nsl/TinyV
+(HardVerify-Math), openai/grade-school-math, microsoft/rho and QwenLM/Qwen2.5-Math (13,352 labelled
+responses of models), microsoft/ToRA (MATH). Labels that are wrong by reading are corrected, and the
+title says how many. Copies, right answers in a box and in other LaTeX, and how many of them cannot
+be read, come from there too.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import logging
 import math
-import re
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -44,17 +49,23 @@ from mint_envs.datasets import load_rows
 from mint_envs.errors import DatasetError
 from mint_envs.math import grade
 
+from .math_public import public
+from .math_rows import (
+    Row,
+    cases,
+    copied,
+    digit_changed,
+    gsm8k,
+    math500,
+    rewritten,
+    sign_flipped,
+    unboxed,
+)
+
+__all__ = ["Row", "cases", "copied", "digit_changed", "rewritten", "sign_flipped", "unboxed"]
+
 #: (gold, response): True, False, or None for "cannot tell"
 Grader = Callable[[str, str], bool | None]
-
-
-class Row(NamedTuple):
-    """One response to judge; ``right`` is whether it is."""
-
-    gold: str
-    response: str
-    right: bool
-    question: str = ""
 
 
 _TIMES = ("p50 ms", "p99 ms", "worst ms")
@@ -71,7 +82,7 @@ def ours(gold: str, response: str, question: str = "") -> bool | None:
 
 def ours_with_sympy() -> Grader:
     _need("latex2sympy2_extended")
-    return lambda gold, response: grade(gold, response).score == 1
+    return lambda gold, response: grade(gold, response, sympy=True).score == 1
 
 
 def math_verify() -> Grader:
@@ -159,103 +170,6 @@ def graders(only: Sequence[str], console: Console) -> dict[str, Grader]:
         except (ImportError, OSError) as error:
             console.print(f"[yellow]left out: {name}: {error}")
     return found
-
-
-# -- rows ---------------------------------------------------------------------------------------
-
-
-def cases(path: Path) -> list[Row]:
-    """Rows with ``gold``, ``response`` and ``verdict`` (true: right)."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    items = [json.loads(line) for line in lines if line.strip()]
-    return [
-        Row(item["gold"], item["response"], bool(item["verdict"]), item.get("question") or "")
-        for item in items
-    ]
-
-
-def gsm8k(rows: Sequence[Any]) -> dict[str, list[Row]]:
-    solved = [(_last(row), row.get("solution") or row["answer"]) for row in rows]
-    wrong = [(gold, text, str(int(gold) + 1)) for gold, text in solved]
-    return {
-        "GSM8K gold": [Row(gold, text, True) for gold, text in solved],
-        "GSM8K rewritten": [Row(g, f"So it is $\\boxed{{{int(g):,}}}$.", True) for g, _ in solved],
-        "GSM8K no last line": [Row(g, text.rpartition("####")[0], True) for g, text in solved],
-        "GSM8K wrong": [
-            Row(g, f"{t.rpartition('####')[0]}#### {bad}", False) for g, t, bad in wrong
-        ],
-    }
-
-
-def _last(row: Any) -> str:
-    return str(row["answer"]).rpartition("####")[2].strip().replace(",", "")
-
-
-def math500(rows: Sequence[Any]) -> dict[str, list[Row]]:
-    asked = [(str(row["answer"]), str(row["problem"])) for row in rows]
-    pairs = list(zip(asked, (row["solution"] for row in rows), strict=True))
-    boxed = "The answer is $\\boxed{{{}}}$.".format
-    return {
-        "MATH-500 gold": [Row(g, solution, True, q) for (g, q), solution in pairs],
-        "MATH-500 no box": [Row(g, unboxed(solution), True, q) for (g, q), solution in pairs],
-        "MATH-500 rewritten": [Row(g, boxed(rewritten(g)), True, q) for g, q in asked],
-        "MATH-500 digit": [Row(g, boxed(w), False, q) for g, q in asked if (w := digit_changed(g))],
-        "MATH-500 sign": [Row(g, boxed(w), False, q) for g, q in asked if (w := sign_flipped(g))],
-        "MATH-500 copies": [
-            Row(g, f"\\boxed{{{way.format(copy)}}}", False, q)
-            for g, q in asked
-            for copy in copied(g, q)
-            for way in _IDLE
-        ],
-    }
-
-
-#: Ways to write a formula that change nothing.
-_IDLE = ("{}", "({})", "{}+0", "1 \\cdot ({})", "-(-({}))")
-
-
-def copied(gold: str, question: str) -> list[str]:
-    """The formulas of a question and their sides, without those that are the answer as it is."""
-    spans = [
-        a or b for a, b in re.findall(r"(?<!\\)\$([^$]+)\$|\\\[(.+?)\\\]", question, re.DOTALL)
-    ]
-    sides = [side.strip(" .,;:\n") for span in spans for side in (span, *span.split("="))]
-    bare = re.compile(r"\s|\\left(?!a)|\\right(?!a)|[{}]|\\text|\\!|(?<=\\)[dt](?=frac)").sub
-    own = bare("", gold)
-    return [s for s in dict.fromkeys(sides) if s and bare("", s).rpartition("=")[2] != own]
-
-
-def unboxed(solution: str) -> str:
-    """The solution without its ``\\boxed``, and without code for pictures."""
-    text = re.sub(r"\[asy\].*?\[/asy\]", "", solution, flags=re.DOTALL)
-    inner = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*"
-    return re.sub(rf"\\(?:boxed|fbox)\{{({inner})\}}", r"\1", text)
-
-
-def rewritten(gold: str) -> str:
-    """The same answer in other LaTeX."""
-    text = re.sub(r"\\[dt]?frac", r"\\tfrac", gold)
-    text = re.sub(r"\\(?:left|right)(?![A-Za-z])", "", text)
-    if "text" not in text and "mbox" not in text:
-        text = re.sub(r"(?<=[-+=,(]) | (?=[-+=,)])", "", text)
-    return f"\\displaystyle {text}"
-
-
-def digit_changed(gold: str) -> str | None:
-    """The answer with its last digit one higher."""
-    found = list(re.finditer(r"\d", gold))
-    if not found:
-        return None
-    at = found[-1].start()
-    return gold[:at] + str((int(gold[at]) + 1) % 10) + gold[at + 1 :]
-
-
-def sign_flipped(gold: str) -> str | None:
-    """Minus the answer, where that is plain to write and not the same."""
-    if gold.startswith("-"):
-        return gold[1:]
-    plain = re.match(r"\d|\\(?:frac|dfrac|sqrt|pi)", gold)
-    return f"-{gold}" if plain and gold.strip("0.") and "pm" not in gold else None
 
 
 # -- judging ------------------------------------------------------------------------------------
@@ -357,6 +271,8 @@ def sets(options: argparse.Namespace, console: Console) -> dict[str, list[Row]]:
             hub = {"gsm8k": "openai/gsm8k:main", "math500": "HuggingFaceH4/MATH-500"}[name]
             rows = load_rows(hub, "test") if source == "hub" else load_rows(source)
             found |= make(rows)
+    if options.public:
+        found |= public(options.public, console.print)
     if not found:
         found = {path.name: cases(path) for path in sorted(TESTS.glob("math_*.jsonl"))}
     if not found:
@@ -373,6 +289,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--cases", type=Path, action="append", default=[], help="a JSONL file")
     parser.add_argument("--gsm8k", help="GSM8K's test set: a JSONL file, or 'hub'")
     parser.add_argument("--math500", help="MATH-500: a JSONL file, or 'hub'")
+    parser.add_argument("--public", type=Path, help="a folder with clones of public repositories")
     parser.add_argument("--rows", type=int, default=0, help="only the first N rows of each set")
     parser.add_argument("--only", default="", help=f"some of: {', '.join(MAKERS)}")
     options = parser.parse_args(words)

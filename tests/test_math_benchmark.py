@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import math as benchmark
+from benchmarks.math_public import RIGHT_AFTER_ALL, WRONG_AFTER_ALL, public
 
 pytestmark = pytest.mark.quick
 
@@ -76,3 +77,35 @@ def test_wilson_interval() -> None:
     low, high = benchmark.wilson(0, 150)
     assert low == 0
     assert high == pytest.approx(0.0250, abs=2e-4)
+
+
+def test_public_sets_are_read_from_clones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item = {"ground_truth": "$2x$", "question": "Find $f$.", "fn_output": "2x", "tn_output": "x"}
+    hard = tmp_path / "TinyV" / "benchmarks" / "HardVerify-Math.json"
+    hard.parent.mkdir(parents=True)
+    hard.write_text(json.dumps([{"id": 51, **item}, {"id": 52, **item}]))
+    told = {"solution": "A: 5", "is_correct": True}
+    solutions = tmp_path / "grade-school-math/grade_school_math/data/example_model_solutions.jsonl"
+    solutions.parent.mkdir(parents=True)
+    solutions.write_text(json.dumps({"question": "q", "ground_truth": "so\nA: 5", "6b": told}))
+    problems = tmp_path / "ToRA/src/data/math/test.jsonl"
+    problems.parent.mkdir(parents=True)
+    solved = {"problem": "Expand $(x+1)^2$.", "solution": "It is $\\boxed{x^2+2x+1}$."}
+    problems.write_text(json.dumps(solved))
+    found = public(tmp_path, print)
+    assert [row.right for row in found["HardVerify-Math, 1 label corrected"]] == [1, 0, 1, 1]
+    assert found["GSM8K by GPT-3"] == [benchmark.Row("5", "A: 5", True, "q")]
+    assert found["MATH, right answers in a box"][0].response == "\\boxed{x^2+2x+1}"
+    copies = [*found["MATH, copies"], *found["MATH, further copies"]]
+    assert {row.right for row in copies} == {False}
+    assert [row for row in copies if benchmark.ours(row.gold, row.response, row.question)] == []
+    said = capsys.readouterr().out
+    assert "MATH: 0 of 1 right answers cannot be read" in said
+    assert "left out: College Math" in said
+
+
+def test_no_label_is_corrected_both_ways() -> None:
+    for name in RIGHT_AFTER_ALL.keys() & WRONG_AFTER_ALL.keys():
+        assert not set(RIGHT_AFTER_ALL[name]) & set(WRONG_AFTER_ALL[name])
