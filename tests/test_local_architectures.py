@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 from architectures import largest_difference, tiny_folder, train_briefly  # noqa: E402
 from tiny import model_folder, tokenizer  # noqa: E402
 
-from trainers.__main__ import main  # noqa: E402
+from trainers.__main__ import main, make_backend  # noqa: E402
 from trainers.backends import (  # noqa: E402
     AdamParams,
     Datum,
@@ -27,6 +27,7 @@ from trainers.backends import (  # noqa: E402
     SamplingParams,
 )
 from trainers.backends.local import LocalBackend, attention, sampling  # noqa: E402
+from trainers.command import parse  # noqa: E402
 from trainers.errors import BackendError  # noqa: E402
 
 pytestmark = pytest.mark.local
@@ -69,7 +70,7 @@ def test_what_is_sampled_and_learned_is_what_the_model_says(
 ) -> None:
     made = backend(tiny_folder(tmp_path, name))
     assert made._path.name == path
-    assert bool(made.notes) == (path == "plain")
+    assert any("takes the plain path" in note for note in made.notes) == (path == "plain")
     worst, _ = train_briefly(made, steps=1)
     assert worst < 1e-4
 
@@ -87,7 +88,7 @@ def test_the_plain_path_has_the_gradients_of_plain_passes(tmp_path: Path, name: 
 def test_soft_caps_are_not_dropped_in_bfloat16(tmp_path: Path) -> None:
     made = backend(tiny_folder(tmp_path, "gemma2"), dtype="bfloat16")
     assert (made._path.name, made._path.attention) == ("plain", "eager")
-    assert "softcap" in made.notes[0]
+    assert "softcap" in made.notes[-1]
 
 
 def test_an_architecture_whose_cache_is_not_its_forward_pass_is_refused(tmp_path: Path) -> None:
@@ -160,6 +161,14 @@ def test_layers_without_a_gradient_are_named(tmp_path: Path) -> None:
     assert "LoRA weights of dt_proj get no gradient" in made.notes[-1]
 
 
+def test_weights_that_lora_cannot_reach_are_named(tmp_path: Path) -> None:
+    """Layers that peft refuses, and experts whose matrices are piled up as one."""
+    made = backend(tiny_folder(tmp_path / "mamba", "mamba"))
+    assert "% of the weights stay as they are, beyond LoRA: out_proj" in made.notes[0]
+    made = backend(tiny_folder(tmp_path / "dbrx", "dbrx"))
+    assert "% of the weights stay as they are, beyond LoRA: w1, v1, w2" in made.notes[0]
+
+
 def test_the_output_layer_can_be_learned_alone(folder: str) -> None:
     lora = LoraParams(4, train_mlp=False, train_attn=False)
     made = LocalBackend(folder, lora, device="cpu", dtype="float32", threads=1)
@@ -193,6 +202,15 @@ def test_a_budget_changes_what_is_held_and_no_gradient(folder: str) -> None:
     assert held[1] < held[0] / 3
     for one, other in zip(*gradients, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_the_budget_is_an_option(folder: str, tmp_path: Path) -> None:
+    argv = ["mint/Math-v0", "--backend", "local", "--base-model", folder, "--dtype", "float32"]
+    for given, budget in (([], 1024), (["--token-budget", "100"], 100)):
+        command = parse([*argv, "--run-dir", str(tmp_path), "--device", "cpu", *given])
+        made = make_backend(command)
+        assert isinstance(made, LocalBackend)
+        assert made._path.learner._budget == budget
 
 
 def test_what_is_held_grows_with_the_length_and_no_faster(

@@ -18,6 +18,9 @@ _ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj", "qkv_proj", "c_attn", "que
 _BYPASSED = frozenset({"out_proj", "conv1d"})
 _BYPASSING = frozenset({"falcon_h1", "mamba", "mamba2", "falcon_mamba", "nemotron_h"})
 
+#: Less of the weights is not worth a line: filters, decays, routers.
+_SHARE = 0.05
+
 
 def with_lora(model: Any, lora: LoraParams) -> Any:
     """Return peft's model around ``model``, with new LoRA weights.
@@ -51,6 +54,27 @@ def with_lora(model: Any, lora: LoraParams) -> Any:
             f"peft cannot train {model.config.model_type}: {first} Other layers may do: "
             "train_mlp, train_attn and train_unembed choose them."
         ) from error
+
+
+def left_out(model: Any) -> tuple[str, ...]:
+    """Return a line if weights stay frozen that no switch can reach; embeddings are left aside."""
+    everything = LoraParams()
+    reached = {*_targets(model, everything), *_experts(model, everything)}
+    frozen: dict[str, int] = {}
+    total = 0
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.Embedding) or module is model.get_output_embeddings():
+            continue
+        for own, weight in module.named_parameters(recurse=False):
+            total += weight.numel()
+            if weight.ndim > 1 and not {name, f"{name}.{own}"} & reached:
+                layer = name.rpartition(".")[2] if own == "weight" else own
+                frozen[layer] = frozen.get(layer, 0) + weight.numel()
+    share = sum(frozen.values()) / max(total, 1)
+    if share < _SHARE:
+        return ()
+    names = sorted(frozen, key=lambda layer: -frozen[layer])[:4]
+    return (f"{share:.0%} of the weights stay as they are, beyond LoRA: {', '.join(names)}.",)
 
 
 def _targets(model: Any, lora: LoraParams) -> Iterator[str]:

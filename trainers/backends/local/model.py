@@ -17,7 +17,7 @@ from mint_envs.hub import offline_if_unreachable
 
 from ...errors import BackendError
 from .. import LoraParams
-from .lora import with_lora
+from .lora import left_out, with_lora
 from .weights import model_folder
 
 
@@ -119,6 +119,7 @@ class Model:
         self.kind = str(model.config.model_type)
         self.stop_tokens = _stop_tokens(model)
         model.generation_config = GenerationConfig()  # of its own it would cap, forbid and repeat
+        self.notes = left_out(model)  # what a user should know, a line each
         self.peft = with_lora(model, lora)
         self.trained = [p for p in self.peft.parameters() if p.requires_grad]
         self.masters = [p.detach().float().clone() for p in self.trained]
@@ -130,7 +131,6 @@ class Model:
         texts = model.config.get_text_config()
         self.positions = int(getattr(texts, "max_position_embeddings", 0) or 1 << 20)
         self.window = _window(texts)
-        self.notes: tuple[str, ...] = ()
 
     def set_attention(self, kind: str) -> None:
         """Let the model's attention be computed by ``kind``; models of old have only their own."""
