@@ -28,6 +28,7 @@ from .vector import TokenVectorEnv
 
 if TYPE_CHECKING:
     from . import chat, code, math, testing, tooluse, wrappers
+    from .compose.pad import PadTokens
     from .interop.reward_functions import from_reward_func
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ __all__ = [
     "Episode",
     "Message",
     "MintEnvsError",
+    "PadTokens",
     "RLAdapter",
     "Reward",
     "Task",
@@ -62,11 +64,14 @@ __all__ = [
 
 _ROOMS = {"testing", "wrappers", *(task.split(".")[1] for task in BUILT_IN.values())}
 
+#: What brings a room with it, and is loaded when it is first used.
+_LATER = {"from_reward_func": ".interop.reward_functions", "PadTokens": ".compose.pad"}
+
 
 def __getattr__(name: str) -> Any:
     """Load a room (``mint_envs.math``) when it is first used, so that the import stays light."""
-    if name == "from_reward_func":  # it brings the room of the benchmark with it
-        return importlib.import_module(".interop.reward_functions", __name__).from_reward_func
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name], __name__), name)
     if name in _ROOMS:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,14 +8,17 @@ for when one is asked for that is not there: see ``mint_envs.plugins``.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import json
 import numbers
+import re
 import sys
 import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -81,8 +84,8 @@ def register(
         task, defaults = recipe[0], {**recipe[1], **defaults}
     if isinstance(task, Task) and not callable(task):
         raise SettingError(
-            f"task={task!r} is one task, and other processes make it anew: give its class, "
-            "'module:Class', or what from_reward_func() made of functions and a file by name"
+            f"task={task!r} must be a Task subclass, 'module:Class', or what from_reward_func() "
+            "made of functions and a file by name: other processes make it anew"
         )
     if not (isinstance(task, str) or callable(task)):
         raise SettingError(f"task={task!r} must be a Task subclass, or 'module:Class'")
@@ -142,7 +145,10 @@ def make(id: str, **settings: Any) -> gym.Env[Any, Any]:
         gymnasium.error.Error: an unknown id (the message suggests the nearest).
     """
     _check_no_task(id, settings)
-    return gym.make(locate(id), **settings)
+    try:
+        return gym.make(locate(id), **settings)
+    except gym.error.UnregisteredEnv as error:
+        raise type(error)(unknown_id(id, error)) from None
 
 
 def env_ids() -> list[str]:
@@ -190,11 +196,36 @@ def _spec_of(id: str) -> Any:
 
 
 def unknown_id(id: str, error: Exception) -> str:
-    """Return what to say of an id that is not registered: Gymnasium's error, and what to do."""
-    text = f"{error} Registered: {', '.join(env_ids())}."
+    """Return what to say of an id that is not registered, in one line: which may be meant."""
+    name = id.rpartition(":")[2]
+    if name.endswith(".py"):
+        return f"{id} is a file: name what it registers, {_ids_in(Path(name), name)}"
+    here = [f"{file}:{name}" for file in sorted(Path().glob("*.py")) if name in _registers(file)]
+    if here:
+        return f"{name} is registered in a file: {' or '.join(here)}"
+    ids = env_ids()
+    same = [one for one in ids if one.partition("/")[2].lower() == name.lower()]
+    same = same or difflib.get_close_matches(name, ids, n=1, cutoff=0.75)
+    if same:
+        return f"there is no {name}. Did you mean {' or '.join(same)}?"
+    text = f"{str(error).rstrip('.')}. Registered: {', '.join(ids)}."
     if ":" not in id:
         text += f" One that a file of yours registers is named with the file: my_file:{id}"
     return text
+
+
+def _ids_in(file: Path, name: str) -> str:
+    found = _registers(file)
+    return " or ".join(f"{name}:{id}" for id in found) if found else f"{name}:my/Name-v0"
+
+
+def _registers(file: Path) -> list[str]:
+    """Return the ids that a Python file seems to register, without importing it."""
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return re.findall(r"""\bregister\(\s*["']([\w./-]+-v\d+)["']""", text)
 
 
 def find_spec(id: str) -> Any:

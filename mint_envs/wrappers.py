@@ -15,6 +15,7 @@ one, register a function that returns the task::
 from __future__ import annotations
 
 from .compose.episodes import RecordJSONL, TimeLimit, TimeLimitTask
+from .compose.pad import PadTokens
 from .compose.prompts import FewShot, FewShotTask, SystemPrompt, SystemPromptTask
 from .compose.rewards import FormatCredit, FormatCreditTask, LengthPenalty, LengthPenaltyTask
 from .compose.text import TextIO, TextSpace
@@ -28,6 +29,7 @@ __all__ = [
     "FormatCreditTask",
     "LengthPenalty",
     "LengthPenaltyTask",
+    "PadTokens",
     "RecordJSONL",
     "ShapedTask",
     "SystemPrompt",

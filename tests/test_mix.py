@@ -104,7 +104,7 @@ def test_its_vector_form_and_its_turns() -> None:
         ({"mint/Math-v0": 0}, "above 0"),
         ({"mint/Math-v0": "1"}, "above 0"),
         ({"mint/Math-v0": {"weight": float("nan")}}, "above 0"),
-        ({"mint/Maths-v0": 1}, r"Registered: .*mint/Chat-v0"),
+        ({"mint/Maths-v0": 1}, "Did you mean mint/Math-v0"),
         ({"CartPole-v1": 1}, "has no task"),
         ({"mint/Math-v0": {"digit": 1}}, "Did you mean 'digits'"),
         ({"no_such_module:my/X-v0": 1}, "no module no_such_module"),

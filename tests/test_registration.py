@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import typing
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import gymnasium as gym
@@ -269,8 +270,29 @@ def test_a_record_of_ones_own(registry: Any) -> None:
 
 @pytest.mark.parametrize("id", sorted(BUILT_IN))
 def test_a_setting_that_families_share_reads_the_same_in_each(id: str) -> None:
-    """One name, one type, one help text."""
+    """One name, one type, one help text, which a family may go on."""
     for name, setting in settings_of(id).items():
         if name in COMMON:
             kind, help = typing.get_args(COMMON[name])
-            assert (setting.type, setting.help) == (kind, help)
+            assert setting.type == kind
+            assert setting.help.startswith(help)
+
+
+def test_an_unknown_id_says_which_may_be_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unit_convert.py").write_text('mint_envs.register("my/UnitConvert-v0", Units)\n')
+    (tmp_path / "empty.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    wanted = {
+        "Math-v0": "Did you mean mint/Math-v0?",
+        "mint/Maths-v0": "Did you mean mint/Math-v0?",
+        "my/UnitConvert-v0": "unit_convert.py:my/UnitConvert-v0",
+        "unit_convert.py": "unit_convert.py:my/UnitConvert-v0",
+        "empty.py": "empty.py:my/Name-v0",
+    }
+    for id, told in wanted.items():
+        with pytest.raises(gym.error.UnregisteredEnv) as caught:
+            mint_envs.make(id)
+        assert told in str(caught.value)
+        assert "\n" not in str(caught.value)

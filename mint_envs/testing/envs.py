@@ -17,6 +17,7 @@ from gymnasium.utils.env_checker import data_equivalence
 
 from ..env import TokenEnv
 from ..errors import SettingError
+from ..registration import make
 from ..reports.report import Report
 from ..responses.texts import smallest_faults
 from ..spaces import TokenSequence
@@ -60,7 +61,7 @@ def check_env(
     """
     if settings and not isinstance(id_or_env, str):
         raise SettingError(f"settings {list(settings)} are for an id, not for an environment")
-    env = gym.make(id_or_env, **settings) if isinstance(id_or_env, str) else id_or_env
+    env = make(id_or_env, **settings) if isinstance(id_or_env, str) else id_or_env
     core = env.unwrapped
     findings = Findings(id_or_env if isinstance(id_or_env, str) else type(core).__name__)
     with global_seed(1):
