@@ -56,6 +56,13 @@ def base(session: nox.Session) -> None:
     session.run("mint-envs", "show", run, f"--html={run}.html")
 
 
+@nox.session(tags=["live"])
+def bench_sets(session: nox.Session) -> None:
+    """Every planted fault, twin and sound function of the benchmark of rewards: ten minutes."""
+    session.install("-q", ".[test]")
+    session.run("python", "-m", "tests.bench_sets", *session.posargs)
+
+
 def _is_ours(path: Path) -> bool:
     """Whether a file in site-packages came with the package: not bytecode, nor the installer."""
     installers = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils-precedence")

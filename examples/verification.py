@@ -32,16 +32,17 @@ class Clock(Task[tuple[int, int, int]]):
         )
 
     def score(self, problem, response):
-        # One time and no other: naming several until one is right earns nothing.
-        given = re.findall(r"(?<!\d)(\d{1,2}):(\d\d)(?!\d)", response.strip().partition("\n")[0])
-        times = {f"{int(hour):02}:{minute}" for hour, minute in given}
-        right = times == {self.answer(problem)}
-        return Reward(float(right), metadata={"times named": len(times)})
+        # One time and no other word: several times, and "not 21:25", earn nothing.
+        said = response.strip().partition("\n")[0]
+        given = re.fullmatch(r"(\d{1,2}):(\d\d)\.?", said, re.ASCII)
+        named = f"{int(given[1]):02}:{given[2]}" if given else ""
+        return Reward(float(named == self.answer(problem)), metadata={"time named": named})
 
     def examples(self, problem):
         hour, minute, _ = problem
         right = self.answer(problem)
-        return {right: 1.0, f"{right} or {hour:02}:{minute:02}": 0.0, "": 0.0}
+        several = f"{right} or {hour:02}:{minute:02}"
+        return {right: 1.0, several: 0.0, f"not {right}": 0.0, "": 0.0}
 
     def answer(self, problem):
         """Return the right time, as HH:MM."""

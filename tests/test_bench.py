@@ -22,7 +22,8 @@ from mint_envs.errors import DatasetError, SettingError
 from mint_envs.interop.mint import AdapterTask
 from mint_envs.records.cases import Matcher, Saved, places
 from mint_envs.registration import task_of
-from mint_envs.responses.changes import changed, framed
+from mint_envs.responses.changes import changed
+from mint_envs.responses.framing import framed
 
 
 @pytest.fixture(scope="module")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from ..errors import did_you_mean, require
 from ..records.cases import Matcher
 from ..reports.report import Report, Section, Tell
 from . import hackable, learning, right, sound, speed
-from .run import BenchRun, Options, open_worker, placed, read_files, silent, target_of
-from .target.client import WorkerDied
+from .hostile import report_statuses
+from .kinds import lead_of, with_examples
+from .paid import OPEN, learn
+from .run import BenchRun, Options, Paid, open_worker, placed, read_files, silent, target_of
+from .target.client import TargetVerdict, WorkerDied
 
 PARTS: dict[str, Callable[[BenchRun], Section]] = {
     "right": right.check_correctness,
@@ -61,8 +65,67 @@ def bench(
             "settings": {key: str(value) for key, value in (settings or {}).items()},
         }
         report = Report(target, command, made)
+        _understand(run)
+        report.lead = lead_of(run) if run.learned else ""
         report.sections += [_part(name, run) for name in PARTS if name in chosen]
+        _what_was_odd(run, report)
+        if run.left_out:
+            told = ", ".join(f"{count} of {name!r}" for name, count in run.left_out.items())
+            report.sections[-1].notes.append(f"Left out, since the time was over or lost: {told}.")
     return report
+
+
+def try_one(
+    target: str, options: Options, settings: Mapping[str, Any], text: str, row: int
+) -> TargetVerdict:
+    """Return what one response gets, to see a finding again.
+
+    Args:
+        target, options, settings: as for ``bench``.
+        text: the response; a JSON string or list of turns is read as such.
+        row: the number of the problem.
+
+    Raises:
+        SettingError: there is no such problem, or what ``bench`` raises.
+    """
+    with ExitStack() as stack:
+        run = _open(target, options, settings, silent, stack)
+        require(0 <= row < len(run.items), f"--row {row}: there are {len(run.items)} problems")
+        if options.low is None and options.high is None and run.about["function"]:
+            run.worker.set_range(-OPEN, OPEN)
+        return run.worker.score([(row, turns_in(text))])[0]
+
+
+def turns_in(text: str) -> tuple[str, ...]:
+    """Return the responses that a word of a command stands for."""
+    if text[:1] in ('"', "["):
+        with suppress(ValueError):
+            value = json.loads(text)
+            return (value,) if isinstance(value, str) else tuple(map(str, value))
+    return (text,)
+
+
+def _what_was_odd(run: BenchRun, report: Report) -> None:
+    """Report what raised, hung or left its range wherever it was seen, if no part has said so."""
+    section = Section("sound", "")
+    if run.learned:
+        report_statuses(run, section, run.odd)
+    known = {finding.check for finding in report.findings}
+    report.sections[-1].findings += [one for one in section.findings if one.check not in known]
+
+
+def _understand(run: BenchRun) -> None:
+    """Learn what is paid, of functions and of tasks with short answers."""
+    kinds = {item.kind for item in run.items}
+    if kinds & {"program", "turns"} or not (run.about["function"] or "answer" in kinds):
+        return
+    try:
+        run.progress("what is paid", 0, 1)
+        run.paid = learn(run)
+        with_examples(run, run.paid)
+        run.progress("what is paid", 1, 1)
+    except WorkerDied:
+        run.paid = Paid("nothing", low=run.options.bounds[0], high=run.options.bounds[1])
 
 
 def _part(name: str, run: BenchRun) -> Section:
@@ -89,8 +152,10 @@ def _open(
     progress("loading", 0, 1)
     worker = stack.enter_context(open_worker(target, options, saved))
     items, about = worker.about()
+    about["answers"] = any(item.answer is not None for item in items)
     matcher = Matcher(items, rows if about["from_rows"] else ())
     run = BenchRun(target, options, worker, items, about, [], [], progress)
+    worker.most_lost_s = options.within / 2
     run.cases = placed(cases, matcher, options.cases)
     run.responses = placed(responses, matcher, options.responses)
     if options.against:

@@ -9,6 +9,7 @@ from ..reports.report import Section, Table
 from ..responses import hacks as make
 from ..responses.items import Item
 from ..responses.probes import Probe
+from .answers import check_other_golds, check_wrong_answers
 from .run import BenchRun, Tried, first_cases, spread
 from .search import search
 from .stats import rate_texts, wilson
@@ -23,12 +24,48 @@ _IN_PROCESS = (
     "Never exec or eval a response: use mint_envs.code.grade, or another sandbox, and compare "
     "outside"
 )
-_KINDS = ("hack", "constant", "found")
+_KINDS = ("hack", "gold", "constant", "found")
 
 
 def check_hacks(run: BenchRun) -> Section:
     """Try the known hacks, then search for others."""
     section = Section("hackable", "Can it be paid without being right?")
+    if run.learned:
+        _learned_form(section, run)
+    else:
+        _known_ways(section, run)
+    section.numbers["hacks"] = float(sum(f.check in _KINDS for f in section.findings))
+    return section
+
+
+def _learned_form(section: Section, run: BenchRun) -> None:
+    """Attack the form that a function pays; where none is known, say so."""
+    assert run.paid is not None
+    if run.reads_answers:
+        check_wrong_answers(run, section)
+        check_other_golds(run, section)
+        _one_for_all(section, run)
+    elif run.paid.kind == "nothing":
+        section.notes.append("Wrong answers and hacks: not tried, since no paid form is known.")
+    if run.reads_answers or (not run.about["answers"] and "prompt" in run.about["sees"]):
+        _search_found(section, search(run), run.options.search)
+    results = run.tried(make.known_hacks(spread(run.items)[:2]), "code in a response", apart=True)
+    _in_process(section, results)
+    _ended(section, results)
+
+
+def _one_for_all(section: Section, run: BenchRun) -> None:
+    """The most frequent answer, in the form, to every problem."""
+    assert run.paid is not None
+    known = [item for item in run.items if item.index in run.paid.right]
+    for answer, count in Counter(item.answer for item in known).most_common(1):
+        if answer is not None and count > 1:
+            text = run.paid.wordings[0].write(answer)
+            probes = [Probe("one answer for all", item, (text,), 0.0) for item in known]
+            _constant_paid(section, run.tried(probes, "one answer for all"))
+
+
+def _known_ways(section: Section, run: BenchRun) -> None:
     items = spread(run.items)
     results = run.tried(make.known_hacks(items), "known hacks", apart=True)
     results += run.tried(_endless_programs(run.items), "a program without end", apart=True)
@@ -39,8 +76,8 @@ def check_hacks(run: BenchRun) -> Section:
     _hacks(section, results, earned)
     _constant_paid(section, run.tried(_one_answer(items), "one answer for all"))
     _search_found(section, search(run), run.options.search)
-    section.numbers["hacks"] = float(sum(f.check in _KINDS for f in section.findings))
-    return section
+    if run.paid is not None and run.paid.kind == "correctness":
+        check_wrong_answers(run, section)
 
 
 def _endless_programs(items: Sequence[Item]) -> list[Probe]:
@@ -66,7 +103,9 @@ def _hacks(section: Section, results: Sequence[Tried], earned: dict[int, float])
     for name, bad in paid.items():
         if bad:
             text = f"{name}: {len(bad)} of {len(groups[name])} are paid"
-            section.find("hack", text, _ADVICE[bad[0].item.kind], first_cases(bad))
+            section.find(
+                "hack", text, _ADVICE[bad[0].item.kind], first_cases(bad), severity="exploitable"
+            )
     rows = [[name, rate] for name, rate in zip(groups, rates, strict=True)]
     section.tables.append(Table("Known hacks", ["kind", "paid"], rows))
 
@@ -92,7 +131,7 @@ def _constant_paid(section: Section, results: Sequence[Tried]) -> None:
         (answer,) = paid[0].turns
         text = f"the one answer {answer!r} is paid on {len(paid)} of {len(results)} problems"
         advice = "Balance the answers of the problems, or a policy learns to say this one"
-        section.find("constant", text, advice, first_cases(paid))
+        section.find("constant", text, advice, first_cases(paid), severity="exploitable")
 
 
 def _by_probe_name(results: Sequence[Tried]) -> dict[str, list[Tried]]:
@@ -111,7 +150,7 @@ def _in_process(section: Section, results: Sequence[Tried]) -> None:
             f"{len(ran)} responses were run as code in the process of the reward function "
             f"({kinds}): they can read the answers, change the verdict and this machine"
         )
-        section.find("in-process exec", text, _IN_PROCESS, first_cases(ran))
+        section.find("in-process exec", text, _IN_PROCESS, first_cases(ran), severity="exploitable")
 
 
 def _ended(section: Section, results: Sequence[Tried]) -> None:
@@ -126,7 +165,7 @@ def _ended(section: Section, results: Sequence[Tried]) -> None:
         if bad:
             text = f"of {len(results)} responses {len(bad)} {what}, which would stop a training run"
             advice = "Score any response in bounded time, and give 0 for what cannot be read"
-            section.find(f"response: {status}", text, advice, first_cases(bad))
+            section.find(f"response: {status}", text, advice, first_cases(bad), severity="fragile")
 
 
 def _search_found(section: Section, found: Sequence[Tried], tries: int) -> None:
@@ -138,4 +177,4 @@ def _search_found(section: Section, found: Sequence[Tried], tries: int) -> None:
     section.tables.append(Table("Found by search", ["kind", "responses"], rows))
     text = f"the search found {len(found)} responses that are paid and wrong"
     firsts = first_cases(group[0] for group in groups.values())
-    section.find("found", text, _ADVICE[found[0].item.kind], firsts)
+    section.find("found", text, _ADVICE[found[0].item.kind], firsts, severity="exploitable")

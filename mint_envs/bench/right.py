@@ -9,11 +9,13 @@ from dataclasses import replace
 from ..errors import SettingError
 from ..reports.report import Section, Table
 from ..responses import probes as make
-from ..responses.changes import framed
+from ..responses.framing import framed
 from ..responses.items import Item
 from ..responses.probes import Probe
 from ..responses.solvers import solve
-from .run import BenchRun, Tried, first_cases, spread
+from .answers import check_right_answers
+from .kinds import check_kind
+from .run import BenchRun, Tried, first_cases, repeat_of, spread
 from .stats import kappa, rate_text, rate_texts
 
 _UNPAID = "Pay the right answer however it is written, and make question and answer from one draw"
@@ -25,12 +27,19 @@ def check_correctness(run: BenchRun) -> Section:
     section = Section("right", "Does it pay what is right, and nothing else?")
     if run.cases:
         _labelled(section, run.saved(run.cases, "labelled responses"))
-    _solved(section, run.tried(_solver_probes(run), "solved from the prompt"))
+    _solved(run, section, run.tried(_solver_probes(run), "solved from the prompt", must=True))
     if not run.about["same_again"] and section.numbers["oracle"] is not None:
         section.notes.append("build_dataset() gives other problems each time: it is not seeded.")
-    _known(section, run.tried(_worth_known(run), "known responses"))
-    if not any(item.examples for item in run.items):
-        section.notes.append("No right response is known: give rows with an answer, or --cases.")
+    if run.reads_answers:
+        check_right_answers(run, section)
+    elif run.learned:
+        check_kind(run, section)
+    else:
+        _known(section, run.tried(_worth_known(run), "known responses"))
+    if not any(item.examples for item in run.items) and not run.reads_answers:
+        section.notes.append(
+            "No right response is known: give rows with an answer, a column 'right', or --cases."
+        )
     if run.reference is not None:
         pool = _compared_probes(run)
         pair = run.tried(pool, "this one"), run.tried(pool, by=run.reference)
@@ -56,10 +65,10 @@ def _labelled(section: Section, every: Sequence[Tried]) -> None:
     section.tables.append(_label_table(rates.values(), len(every) - len(results)))
     if false:
         text = f"{len(false)} of {len(wrong)} responses that are labelled wrong are paid"
-        section.find("false rewards", text, _PAID, first_cases(false))
+        section.find("false rewards", text, _PAID, first_cases(false), severity="exploitable")
     if missed:
         text = f"{len(missed)} of {len(right)} responses that are labelled right are not paid"
-        section.find("missed rewards", text, _UNPAID, first_cases(missed))
+        section.find("missed rewards", text, _UNPAID, first_cases(missed), severity="honest")
 
 
 def _hit_rate(hits: int, total: int) -> float | None:
@@ -78,7 +87,9 @@ def _label_table(rates: Iterable[tuple[int, int]], unmeasured: int) -> Table:
 
 def _solver_probes(run: BenchRun) -> list[Probe]:
     """Return the answers to the prompts, found from the prompts alone."""
-    found = _by_solver(run) if run.options.solver else map(_solved_sum, run.items)
+    if run.learned and not run.reads_answers and not run.options.solver:
+        return []  # it pays no answers
+    found = _by_solver(run) if run.options.solver else [_solved_sum(i, run) for i in run.items]
     return [
         Probe("solved from the prompt", item, turns, 1.0)
         for item, turns in zip(run.items, found, strict=True)
@@ -94,28 +105,31 @@ def _by_solver(run: BenchRun) -> list[tuple[str, ...] | None]:
     return [None if reply is None else tuple(reply) for reply in replies]
 
 
-def _solved_sum(item: Item) -> tuple[str, ...] | None:
+def _solved_sum(item: Item, run: BenchRun) -> tuple[str, ...] | None:
     """Return the answer to a prompt that is a sum; what asks for a program is none."""
     answer = solve(item.prompt) if item.kind in ("answer", "text") else None
-    return None if answer is None else (_as_asked(answer, item),)
+    return None if answer is None else (_as_asked(answer, item, run),)
 
 
-def _as_asked(answer: str, item: Item) -> str:
+def _as_asked(answer: str, item: Item, run: BenchRun) -> str:
     """Return an answer in the form of the right response: in a box, if that is asked for."""
+    if run.paid is not None and run.paid.wordings:
+        return run.paid.wordings[0].write(answer)
     if item.kind != "answer" or item.gold is None:
         return answer
     before, _, after = framed(item.gold)
     return f"{before}{answer}{after}"
 
 
-def _solved(section: Section, every: Sequence[Tried]) -> None:
+def _solved(run: BenchRun, section: Section, every: Sequence[Tried]) -> None:
     """The answer to the prompt must earn the full mark."""
     results = [one for one in every if one.measured]
     section.numbers["oracle"] = None
     if not results:
         section.notes.append(_UNMEASURED if every else _UNSOLVED)
         return
-    unpaid = [one for one in results if one.score != 1.0]
+    top = run.paid.top if run.paid is not None and run.reads_answers else 1.0
+    unpaid = [one for one in results if one.score is None or one.score < 0.9 * top]
     paid = len(results) - len(unpaid)
     section.numbers["oracle"] = paid / len(results)
     row = ["the right answer to the prompt", rate_text(paid, len(results))]
@@ -126,7 +140,10 @@ def _solved(section: Section, every: Sequence[Tried]) -> None:
             f"{len(results)} problems"
         )
         advice = "Make the question and its answer from the same numbers"
-        section.find("unsolvable", text, advice, first_cases(map(_with_gold, unpaid)))
+        section.find(
+            "unsolvable", text, advice, first_cases(map(_with_gold, unpaid)), severity="honest",
+            cost="A policy that solves the problem is not paid", repeat=repeat_of(run, unpaid[0]),
+        )  # fmt: skip
 
 
 _UNMEASURED = "No answer that was solved from the prompt was measured."
@@ -194,16 +211,18 @@ def _judge(section: Section, groups: Mapping[str, Sequence[Tried]]) -> None:
         if bad and not name.startswith(make.OTHERWISE):
             text = f"{name}: {len(bad)} of {len(group)} do not earn what they must"
             rule = ("missed rewards", _UNPAID) if bad[0].want else ("false rewards", _PAID)
-            section.find(rule[0], text, rule[1], first_cases(bad))
+            severity = "honest" if bad[0].want else "exploitable"
+            section.find(rule[0], text, rule[1], first_cases(bad), severity=severity)
 
 
 def _written(section: Section, results: Sequence[Tried]) -> None:
-    """Right answers in other words: one fault for all the ways in which they are not paid."""
+    """Right answers in other words: a strict form is a rule that its author chose."""
     bad = {one.name: one for one in results if not _as_wanted(one)}
     if bad:
         ways = ", ".join(name.removeprefix(make.OTHERWISE) for name in bad)
-        text = f"the right answer is not paid when it is written {ways}"
-        section.find("missed rewards", text, _UNPAID, first_cases(bad.values()))
+        text = f"the form is strict: the right answer is not paid when it is written {ways}"
+        use = "a policy must learn the form; say it in the prompt"
+        section.tell("policy", text, use, first_cases(bad.values()))
 
 
 # -- two functions --------------------------------------------------------------------------------
@@ -217,7 +236,7 @@ def _compared_probes(run: BenchRun) -> list[Probe]:
 
 def _agreement(section: Section, other: str, one: Sequence[Tried], two: Sequence[Tried]) -> None:
     """Compare what two targets pay."""
-    both = [(a, b) for a, b in zip(one, two, strict=True) if a.measured and b.measured]
+    both = [(a, b) for a, b in zip(one, two, strict=False) if a.measured and b.measured]
     apart = [(a, b) for a, b in both if a.paid != b.paid]
     section.numbers["agreement"] = _hit_rate(len(both) - len(apart), len(both))
     value = kappa([a.paid for a, _ in both], [b.paid for _, b in both])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from statistics import median
 from time import monotonic
 from typing import Any
 
@@ -14,12 +18,14 @@ from ..records.cases import Matcher, Saved, places, problems_of, read_saved
 from ..reports.report import CASES, Case, Tell, quoted_cases
 from ..responses.items import Item
 from ..responses.probes import Probe
+from ..responses.written import Wording
 from .target.client import Pair, TargetVerdict, TargetWorker
 from .target.targets import Target
 
 #: More of one probe than this says nothing new.
 _EACH = 100
 _PAID = 0.5  # a reward from here up is a mark
+_AT_ONCE, _FEW_AT_ONCE = 64, 4  # between two looks at the clock; few where some have hung
 _TELL_S = 0.1  # between two words on how far it is
 
 
@@ -41,6 +47,9 @@ class Options:
         workers: processes of the last measurement of speed.
         timeout_s: seconds of CPU time (by the clock, six times that) after which a reward hangs.
         memory_mb: address space of the reward function's process; 0: half of what is free.
+        low, high: the lowest and the highest reward of a function; None where it is to be learned.
+        within: seconds by the clock after which no new responses are tried; what is left out is
+            said. Labelled and saved responses are scored all the same.
         only: names of the parts to run; () for all.
     """
 
@@ -55,11 +64,20 @@ class Options:
     group: int = 8
     seconds: float = 2.0
     workers: int = 2
-    timeout_s: float = 20.0
+    timeout_s: float = 5.0
     memory_mb: int = 0
-    low: float = 0.0
-    high: float = 1.0
+    low: float | None = None
+    high: float | None = None
+    within: float = 45.0
     only: tuple[str, ...] = ()
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest reward, 0 and 1 where nothing was said."""
+        return (
+            0.0 if self.low is None else self.low,
+            1.0 if self.high is None else self.high,
+        )
 
     def __post_init__(self) -> None:
         """Refuse what would measure nothing, or never end.
@@ -73,12 +91,12 @@ class Options:
         for name in ("search", "memory_mb"):
             value = getattr(self, name)
             require(value >= 0, f"{name}={value} must not be negative")
-        for name in ("seconds", "timeout_s"):
+        for name in ("seconds", "timeout_s", "within"):
             value = getattr(self, name)
             require(0 < value < math.inf, f"{name}={value} must be a time above 0")
-        bounds = (self.low, self.high)
+        bounds = low, high = self.bounds
         require(
-            math.isfinite(self.high - self.low) and self.low < self.high,
+            math.isfinite(high - low) and low < high,
             f"range={bounds} must be the lowest and the highest reward",
         )
 
@@ -88,7 +106,8 @@ class Tried:
     """A response and what came of it; the fields are those of ``Probe`` and of ``TargetVerdict``.
 
     ``want`` is None where nobody knows; ``measured`` is False if the function said that it could
-    not tell, ``paid`` True from half of the full mark up; ``told`` is what a report says of it.
+    not tell, ``paid`` True from half of the full mark up; ``told`` is what a report says of it;
+    ``raw`` the number as the function returned it.
     """
 
     name: str
@@ -103,6 +122,44 @@ class Tried:
     measured: bool
     paid: bool
     told: str
+    raw: float | None = None
+
+
+@dataclass(frozen=True)
+class Paid:
+    """What a reward pays, as far as trying has shown it.
+
+    Args:
+        kind: "correctness", "form", "penalty", "shaping", or "nothing" if no paid form is known.
+        wordings: the forms in which a right answer is paid, the one asked for first.
+        source: where the first of them comes from.
+        right, wrong: by problem, the score of its right answer in that form, and the most that a
+            plainly wrong one gets there.
+        low, high: the lowest and the highest reward.
+        asked: forms that the prompts ask for.
+    """
+
+    kind: str
+    wordings: tuple[Wording, ...] = ()
+    source: str = ""
+    right: Mapping[int, float] = field(default_factory=dict)
+    wrong: Mapping[int, float] = field(default_factory=dict)
+    low: float = 0.0
+    high: float = 1.0
+    asked: tuple[Wording, ...] = ()
+    refused: tuple[int, ...] = ()
+
+    @property
+    def top(self) -> float:
+        """What most right answers earn."""
+        return median(self.right.values()) if self.right else 1.0
+
+    def is_full(self, item: Item, score: float | None, share: float = 0.9) -> bool:
+        """Whether a score is as good as that of the right answer, or ``share`` of the way there."""
+        if score is None or item.index not in self.right:
+            return False
+        right, wrong = self.right[item.index], self.wrong.get(item.index, 0.0)
+        return right > wrong and score >= wrong + share * (right - wrong) - 1e-9
 
 
 @dataclass
@@ -119,6 +176,31 @@ class BenchRun:
     progress: Tell
     reference: TargetWorker | None = None
     scored: dict[int, list[Tried]] = field(default_factory=dict)
+    paid: Paid | None = None
+    began: float = field(default_factory=monotonic)
+    left_out: Counter[str] = field(default_factory=Counter)
+    odd: list[Tried] = field(default_factory=list)
+
+    @property
+    def learned(self) -> bool:
+        """Whether what is paid had to be learned, of a function that says nothing of it."""
+        return self.paid is not None and bool(self.about["function"])
+
+    @property
+    def reads_answers(self) -> bool:
+        """Whether a form is known in which a function pays right answers."""
+        return self.learned and self.paid is not None and self.paid.kind == "correctness"
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether no new responses are to be tried."""
+        return monotonic() - self.began > self.options.within
+
+    def like_this(self, worker: TargetWorker) -> TargetWorker:
+        """Return another worker of the target, with the range that was learned."""
+        if self.paid is not None and self.about["function"]:
+            worker.set_range(self.paid.low, self.paid.high)
+        return worker
 
     def tried(
         self,
@@ -126,24 +208,49 @@ class BenchRun:
         what: str = "",
         apart: bool = False,
         by: TargetWorker | None = None,
+        gold: str | None = None,
+        must: bool = False,
     ) -> list[Tried]:
-        """Return what each response got, in order, and tell how far it is if ``what`` says so.
+        """Return what the responses got, in order, and tell how far it is if ``what`` says so.
 
-        ``apart``: each is scored in a process of its own; ``by``: another worker than the target's.
+        When the time is over, what is left is left out, and ``left_out`` counts it.
+
+        Args:
+            probes: the responses.
+            what: how the work is called.
+            apart: each is scored in a process of its own.
+            by: another worker than the target's.
+            gold: put in place of the right answer of the rows.
+            must: try them all, whatever the time.
         """
         pairs = [(probe.item.index, probe.turns) for probe in probes]
-        verdicts = self._scored(by or self.worker, pairs, what, apart)
-        return [_tried(one, verdict) for one, verdict in zip(probes, verdicts, strict=True)]
+        verdicts = self._scored(by or self.worker, pairs, what, apart, gold, must)
+        found = [_tried(one, verdict) for one, verdict in zip(probes, verdicts, strict=False)]
+        if by is None and gold is None:
+            self.odd += [one for one in found if one.status not in ("ok", "unmeasured")]
+        return found
 
     def _scored(
-        self, worker: TargetWorker, pairs: Sequence[Pair], what: str, apart: bool
+        self,
+        worker: TargetWorker,
+        pairs: Sequence[Pair],
+        what: str,
+        apart: bool,
+        gold: str | None,
+        must: bool,
     ) -> list[TargetVerdict]:
-        found, told = [], 0.0
-        for verdict in worker.each(pairs, apart):
-            found.append(verdict)
-            if what and monotonic() - told > _TELL_S:
-                self.progress(what, len(found), len(pairs))
-                told = monotonic()
+        found: list[TargetVerdict] = []
+        told = 0.0
+        while len(found) < len(pairs):
+            if not must and self.out_of_time:
+                self.left_out[what or "other responses"] += len(pairs) - len(found)
+                break
+            many = _FEW_AT_ONCE if worker.lost else _AT_ONCE
+            for verdict in worker.each(pairs[len(found) :][:many], apart, gold):
+                found.append(verdict)
+                if what and monotonic() - told > _TELL_S:
+                    self.progress(what, len(found), len(pairs))
+                    told = monotonic()
         if what:
             self.progress(what, len(found), len(pairs))
         return found
@@ -152,7 +259,7 @@ class BenchRun:
         """Return what saved responses got; each file is scored once."""
         key = id(rows)
         if key not in self.scored:
-            self.scored[key] = self.tried(self.probes_of(rows), what)
+            self.scored[key] = self.tried(self.probes_of(rows), what, must=True)
         return self.scored[key]
 
     def probes_of(self, rows: Sequence[Saved]) -> list[Probe]:
@@ -169,7 +276,25 @@ def _tried(probe: Probe | Tried, got: TargetVerdict) -> Tried:
         measured=got.status != "unmeasured",
         paid=got.score is not None and got.score >= _PAID,
         told=f"{probe.name}: {got.note}" if got.note else probe.name,
+        raw=got.raw,
     )  # fmt: skip
+
+
+_LONGEST = 2000  # characters of a response that a command can hold
+
+
+def repeat_of(run: BenchRun, one: Tried) -> str:
+    """Return the command that asks for the reward of one response again."""
+    text = json.dumps(one.turns[-1] if len(one.turns) == 1 else list(one.turns))
+    if len(text) > _LONGEST:
+        return ""
+    options = run.options
+    files = (("--data", options.data), ("--cases", options.cases))
+    given = [part for name, value in files if value for part in (name, value)]
+    settings = [f"--set={name}={value}" for name, value in run.target.settings.items()]
+    place = ["--row", str(one.item.index)]
+    words = ["mint-envs", "bench", run.target.name, *given, *settings, *place, "--try", text]
+    return shlex.join(words)
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -190,7 +315,7 @@ def first_cases(results: Iterable[Tried]) -> list[Case]:
 
 def target_of(name: str, settings: Mapping[str, Any], options: Options, rows: Any) -> Target:
     """Return what is benchmarked, with the problems and the range that the options give it."""
-    return Target(name, dict(settings), rows, options.low, options.high)
+    return Target(name, dict(settings), rows, *options.bounds)
 
 
 def read_files(options: Options) -> tuple[list[Saved], list[Saved], list[dict[str, Any]]]:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from ..code.grade import grade as run_code
 from ..math.grade import grade as grade_answer
 from ..math.grade import unreadable
-from ..responses.changes import framed, joined, reworded, sayings, unfenced
+from ..responses.changes import joined, reworded, sayings, unfenced
+from ..responses.framing import framed
 from ..responses.hacks import fenced
 from ..responses.items import Item
 from ..responses.mutants import mutants
@@ -43,7 +44,8 @@ def _constant_nonsense(run: BenchRun) -> list[Tried]:
         return []
     text = " ".join(_climb(run, items[0], random.Random(0)))
     results = run.tried(_nonsense_probes(items[:_TRANSFER], text), "nonsense on other problems")
-    paid = [one for one in results if one.paid]
+    reads = run.paid if run.reads_answers else None
+    paid = [one for one in results if (reads.is_full(one.item, one.score) if reads else one.paid)]
     return paid if len(paid) * 2 >= len(results) else []
 
 
@@ -55,10 +57,10 @@ def _climb(run: BenchRun, item: Item, rng: random.Random) -> list[str]:
     """Return the words of the best nonsense found for one problem."""
     budget, done = run.options.search, 0
     population: list[Scored] = [(0.0, words) for words in sayings(rng)]
-    while done < budget and max(score for score, _ in population) < 1.0:
+    while done < budget and not run.out_of_time and max(p[0] for p in population) < 1.0:
         children = reworded([words for _, words in population], rng, _ROUND)
         results = run.tried(_nonsense_probes([item], *map(" ".join, children)))
-        scored = [(r.score or 0.0, words) for r, words in zip(results, children, strict=True)]
+        scored = [(r.score or 0.0, words) for r, words in zip(results, children, strict=False)]
         # Of equals the newer: a plateau is walked, not sat on.
         population = sorted([*scored, *population], key=lambda pair: -pair[0])[:_KEPT]
         done += len(children)
@@ -76,13 +78,13 @@ def _mutations(run: BenchRun) -> list[Tried]:
     The reference is the other target that was given, or for programs with tests
     ``mint_envs.code.grade``, or for whole numbers ``mint_envs.math.grade``.
     """
-    strict = _referee(run)
+    strict = None if run.learned and run.reference is None else _referee(run)
     probes = [*_changed_programs(run.items, run.options.search), *_changed_answers(run)]
     if strict is None or not probes:
         return []
     results = run.tried(probes, "search: mutations", apart=any(p.item.tests for p in probes))
     paid = [one for one in results if one.paid]
-    return [one for one, right in zip(paid, strict(paid), strict=True) if right is False]
+    return [one for one, right in zip(paid, strict(paid), strict=False) if right is False]
 
 
 def _changed_answers(run: BenchRun) -> list[Probe]:

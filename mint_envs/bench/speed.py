@@ -100,7 +100,7 @@ def _throughput(run: BenchRun, section: Section, pool: list[Pair]) -> None:
 def _rate(run: BenchRun, pool: list[Pair], count: int) -> float:
     """Return the rewards a second of ``count`` processes together."""
     rows = [*run.cases, *run.responses]
-    extra = [open_worker(run.target, run.options, rows) for _ in range(count - 1)]
+    extra = [run.like_this(open_worker(run.target, run.options, rows)) for _ in range(count - 1)]
     done: list[tuple[int, float]] = []
     failed: list[WorkerDied] = []
 
@@ -139,8 +139,8 @@ def _growth(run: BenchRun, section: Section) -> None:
     times: list[float] = []
     for size in _SIZES:
         results = run.tried(_long(item, size))
-        if any(one.status == "died" for one in results):
-            return  # the other parts say so
+        if not results or any(one.status == "died" for one in results):
+            return  # the time is over, or the other parts say so
         late = [one for one in results if one.status == "hung"]
         if late:
             advice = "Bound the length of what is read"

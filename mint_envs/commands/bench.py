@@ -10,9 +10,10 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ..bench.bench import PARTS, bench
+from ..bench.bench import PARTS, bench, try_one
 from ..bench.floors import missed, with_floors
 from ..bench.run import Options
+from ..bench.target.client import TargetVerdict
 from ..records.files import check_folders, write_result
 from ..reports.pages import report_page
 from ..reports.terminal import print_report, progress_bar
@@ -33,9 +34,8 @@ from .options import FILE, report_options, settings_option
     "--range",
     "bounds",
     type=(float, float),
-    default=(0.0, 1.0),
-    show_default=True,
-    help="Lowest and highest reward of a function.",
+    default=(None, None),
+    help="Lowest and highest reward of a function; learned if not given.",
 )
 @click.option("--only", multiple=True, type=click.Choice(list(PARTS)), help="Run this part only.")
 @click.option("--problems", default=32, show_default=True, help="Problems to try.")
@@ -44,7 +44,15 @@ from .options import FILE, report_options, settings_option
 @click.option("--texts", default=100, show_default=True, help="Hostile texts to try.")
 @click.option("--workers", default=2, show_default=True, help="Processes for the speed-up.")
 @click.option("--seconds", default=2.0, show_default=True, help="Of each measurement of speed.")
-@click.option("--timeout", default=20.0, show_default=True, help="CPU seconds for one reward.")
+@click.option("--timeout", default=5.0, show_default=True, help="CPU seconds for one reward.")
+@click.option(
+    "--within",
+    default=45.0,
+    show_default=True,
+    help="Seconds after which no new responses are tried; the report says what it left out.",
+)
+@click.option("--try", "tried", metavar="TEXT", help="Only ask for the reward of one response.")
+@click.option("--row", default=0, show_default=True, help="The problem of --try.")
 @click.option(
     "--memory-mb", default=0, help="Address space of its process; 0: half of what is free."
 )
@@ -52,7 +60,7 @@ from .options import FILE, report_options, settings_option
 @with_floors
 def command(
     target: str, settings: dict[str, Any], bounds: tuple[float, float], timeout: float,
-    json_file: str | None, html_file: str | None, **rest: Any,
+    json_file: str | None, html_file: str | None, tried: str | None, row: int, **rest: Any,
 ) -> None:  # fmt: skip
     """Benchmark a reward offline: is it right, sound, useful, fast, and hard to game?
 
@@ -72,6 +80,9 @@ def command(
     low, high = bounds
     check_folders(json_file, html_file)
     options = Options(low=low, high=high, timeout_s=timeout, **rest)
+    if tried is not None:
+        _say(try_one(target, options, settings, tried, row))
+        return
     console = Console(stderr=True)
     words = " ".join(["mint-envs", *sys.argv[1:]])
     with progress_bar(console) as tell:
@@ -85,3 +96,9 @@ def command(
     for line in said:
         click.echo(f"mint-envs: floor missed: {line}", err=True)
     sys.exit(1 if said else 0)
+
+
+def _say(got: TargetVerdict) -> None:
+    """Print what one response gets: its number, or what went wrong."""
+    told = f"{got.raw!r}" if got.raw is not None else got.status
+    click.echo(f"{told} {got.note}".rstrip())

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from ..jsonl import line_of
 from .drawing import NEEDED, can_draw
 from .plots import svg
-from .report import Case, Finding, Plot, Report, one_direction
+from .report import SEVERITIES, Case, Finding, Plot, Report, one_direction
 from .transcripts import Rollouts, Transcript
 from .transcripts_plots import draw_curve, draw_rewards
 
@@ -66,7 +66,10 @@ def report_page(report: Report) -> str:
         if (value := report.numbers.get(name)) is not None
     ]
     made = [f"{name} {value}" for name, value in report.made.items() if value]
-    return _render("report.html", report=report, made=made, tiles=tiles, cases=_cases, plot=_plot)
+    return _render(
+        "report.html", report=report, made=made, tiles=tiles, cases=_cases, plot=_plot,
+        severities=SEVERITIES,
+    )  # fmt: skip
 
 
 def _plot(plot: Plot) -> Markup:

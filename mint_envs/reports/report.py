@@ -12,6 +12,12 @@ from typing import Any
 
 _SHOWN = 160  # characters of a prompt or response that a report quotes
 _TEXT = 1000  # characters of what is wrong
+#: How bad a finding is, the worst first, and what that means.
+SEVERITIES = {
+    "exploitable": "a policy can use it today",
+    "honest": "it is wrong on honest answers",
+    "fragile": "it breaks on odd ones",
+}
 CASES = 5  #: that are shown for a finding
 
 #: Is told what is done, how much of it, and of how much.
@@ -41,6 +47,9 @@ class Finding:
         heads: what the first two columns of the cases hold.
         shows: what else shows it, by name.
         more: how often it was seen besides.
+        severity: one of ``SEVERITIES``, or "" where nothing is ranked.
+        cost: what it costs a policy that is trained on it.
+        repeat: a command that shows it again.
     """
 
     check: str
@@ -50,6 +59,9 @@ class Finding:
     heads: tuple[str, str] = ("prompt", "response")
     shows: Mapping[str, Any] = field(default_factory=dict, hash=False)
     more: int = 0
+    severity: str = ""
+    cost: str = ""
+    repeat: str = ""
 
     def __str__(self) -> str:
         return f"{self.check}: {self.fault.rstrip('.')}. {self.advice}."
@@ -57,7 +69,8 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         cases = [asdict(case) for case in self.cases]
         told = {"check": self.check, "text": self.fault, "advice": self.advice}
-        return {**told, "cases": cases, "heads": list(self.heads)}
+        more = {"severity": self.severity, "cost": self.cost, "repeat": self.repeat}
+        return {**told, **more, "cases": cases, "heads": list(self.heads)}
 
 
 @dataclass
@@ -97,12 +110,19 @@ class Section:
     notes: list[str] = field(default_factory=list)
     tried: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
+    policies: list[Finding] = field(default_factory=list)
 
-    def find(self, check: str, fault: str, advice: str, cases: Iterable[Case] = ()) -> None:
-        """Add a finding, with the first of its cases."""
-        # The text may quote an error, which may quote a response: no escape reaches a terminal.
-        found = Finding(check, short(fault, _TEXT), advice, tuple(islice(cases, CASES)))
-        self.findings.append(found)
+    def find(
+        self, check: str, fault: str, advice: str, cases: Iterable[Case] = (), **more: str
+    ) -> None:
+        """Add a finding, with the first of its cases; ``more``: severity, cost, repeat."""
+        self.findings.append(_found(check, fault, advice, cases, **more))
+
+    def tell(
+        self, check: str, what: str, use: str, cases: Iterable[Case] = (), repeat: str = ""
+    ) -> None:
+        """Add a rule that authors choose, which is no fault: what it is, and what it allows."""
+        self.policies.append(_found(check, what, use, cases, repeat=repeat))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -112,8 +132,14 @@ class Section:
             "tables": [asdict(table) for table in self.tables],
             "plots": [asdict(plot) for plot in self.plots],
             "faults": [finding.to_json() for finding in self.findings],
+            "policies": [policy.to_json() for policy in self.policies],
             "notes": self.notes,
         }
+
+
+def _found(check: str, fault: str, advice: str, cases: Iterable[Case], **more: str) -> Finding:
+    # The text may quote an error, which may quote a response: no escape reaches a terminal.
+    return Finding(check, short(fault, _TEXT), advice, tuple(islice(cases, CASES)), **more)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -126,6 +152,7 @@ class Report:
         made: under which circumstances.
         sections: the parts.
         passed, failed: what is said of the subject without findings, and with some.
+        lead: what stands first: what was understood of the subject.
     """
 
     subject: str
@@ -134,6 +161,18 @@ class Report:
     sections: list[Section] = field(default_factory=list)
     passed: str = "shows no fault"
     failed: str = "is at fault"
+    lead: str = ""
+
+    @property
+    def worst_first(self) -> list[Finding]:
+        """The findings by severity."""
+        order = [*SEVERITIES, ""]
+        return sorted(self.findings, key=lambda one: order.index(one.severity))
+
+    @property
+    def policies(self) -> list[Finding]:
+        """Rules that authors choose, which are no faults."""
+        return [policy for section in self.sections for policy in section.policies]
 
     @property
     def findings(self) -> list[Finding]:
@@ -179,6 +218,7 @@ class Report:
         return {
             "subject": self.subject,
             "command": self.command,
+            "lead": self.lead,
             "made": self.made,
             "sections": [section.to_json() for section in self.sections],
             "numbers": self.numbers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from .report import Finding, Report, Section, Table, Tell, short
+from .report import SEVERITIES, Finding, Report, Section, Table, Tell, short
 
 _CASES = 2  # cases of a finding that are shown; the JSON and the page have more
 
@@ -37,14 +38,40 @@ def print_report(report: Report, console: Console) -> None:
     """Print every section: its tables, what is wrong, and a word on what was not measured."""
     print_sections(report, console)
     console.print()
+    _first(report, console)
     console.print(verdict(report.findings))
 
 
 def print_sections(report: Report, console: Console) -> None:
     """Print every section, of a report that is no verdict."""
     console.print(Text(f"\n{report.subject}", style="bold"))
+    if report.lead:
+        console.print(Text(report.lead))
     for section in report.sections:
         _section(section, console)
+    if report.policies:
+        _policies(report, console)
+
+
+def _policies(report: Report, console: Console) -> None:
+    """Print the rules that authors choose, apart from what is wrong."""
+    console.print(Text("\nRules it has, which are no faults", style="bold cyan"))
+    for policy in report.policies:
+        console.print(Text(f"  · {policy.fault}: ").append(policy.advice, "dim"))
+
+
+def _first(report: Report, console: Console) -> None:
+    """Print what to do first: the worst finding, how to mend it and how to see it again."""
+    ranked = [one for one in report.worst_first if one.severity]
+    if not ranked:
+        return
+    counts = Counter(one.severity for one in ranked)
+    told = ", ".join(f"{counts[s]} {what}" for s, what in SEVERITIES.items() if counts[s])
+    first = ranked[0]
+    console.print(Text(f"By severity: {told}."))
+    console.print(Text("First: ", style="bold").append(f"{first.fault}. {first.advice}."))
+    if first.repeat:
+        console.print(Text(f"  {first.repeat}", style="dim"), soft_wrap=True)
 
 
 def verdict(found: list[Finding]) -> Text:
@@ -81,9 +108,12 @@ def _rich_table(table: Table) -> RichTable:
 
 
 def _finding(finding: Finding) -> Group:
-    lines = [Text(f"  ✗ {finding.check}: ", style="red").append(finding.fault, "default")]
+    kind = f"{finding.check} ({finding.severity})" if finding.severity else finding.check
+    lines = [Text(f"  ✗ {kind}: ", style="red").append(finding.fault, "default")]
     for case in finding.cases[:_CASES]:
         earns = "" if case.score is None else f"  earns {case.score:g}"
         lines.append(Text(f"      {short(case.prompt, 70)} → {case.response}{earns}", "dim"))
+    if finding.cost:
+        lines.append(Text(f"    costs: {finding.cost}", style="dim"))
     lines.append(Text(f"    → {finding.advice}", style="yellow"))
     return Group(*lines)

@@ -7,31 +7,10 @@ import re
 import string
 from collections.abc import Sequence
 
+from .framing import framed
 from .items import Item
 
 _NUMBER = re.compile(r"[+-]?\d[\d,]*(\.\d+)?")
-
-#: Forms in which a prompt may ask for the answer: (before it, the answer, after it).
-_FORMS = tuple(
-    re.compile(pattern, re.DOTALL | re.IGNORECASE)
-    for pattern in (
-        r"(.*?\\boxed\{)(.*)(\}[^{}]*)",
-        r"(.*<answer>)(.*)(</answer>.*)",
-        r"(.*####\s*)(\S.*)()",
-        r"((?:the )?(?:final )?answer(?: is|:)\s*)(\S.*?)(\.?)",
-    )
-)
-
-
-def framed(gold: str) -> tuple[str, str, str]:
-    r"""Return what stands before the answer in a right response, the answer, and what follows it.
-
-    ``"\\boxed{7}"`` is ``("\\boxed{", "7", "}")``; of a bare answer the first and last are empty.
-    """
-    for form in _FORMS:
-        if found := form.fullmatch(gold):
-            return found[1], found[2], found[3]
-    return "", gold, ""
 
 
 def changed(gold: str) -> list[str]:
@@ -96,6 +75,19 @@ _SYLLABLES = ("ba", "ko", "ri", "mu", "ze", "lo", "ta", "ni", "vu", "gra", "plo"
 def nonsense_words(rng: random.Random, words: int) -> list[str]:
     """Return words that mean nothing."""
     return ["".join(rng.choices(_SYLLABLES, k=rng.randint(1, 4))) for _ in range(words)]
+
+
+def nonsense_of(words: int) -> str:
+    """Return meaningless words in sentences on lines, without a number, the same on every call."""
+    said = nonsense_words(random.Random(words), words)
+    return "\n".join(" ".join(said[i : i + 9]) + "." for i in range(0, words, 9))
+
+
+def other_value(answer: str) -> str:
+    """Return a wrong answer of the same kind that looks like no part of the right one."""
+    if re.fullmatch(r"-?\d+(\.\d+)?", answer, re.ASCII):
+        return "358" if "358" not in answer and answer not in "358" else "2264"
+    return "Zanzibar" if answer.lower() not in "zanzibar" else "Mombasa"
 
 
 # -- at random ------------------------------------------------------------------------------------

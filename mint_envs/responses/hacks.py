@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from .changes import changed, framed
+from .changes import changed
+from .framing import framed
 from .items import Item
 from .probes import Probe
 

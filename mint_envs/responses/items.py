@@ -13,7 +13,9 @@ from ..code.plan import Plan, make_plan
 from ..core import Task
 from ..errors import SettingError
 from ..problems import ProblemRef, Turns, as_text, examples_of
+from .framing import framed
 
+_ANSWER = 12  # words of an answer that can be written in a form
 _SHORT = 5  # words of an answer; a longer one is a text
 _MOST = 0.8  # of the problems have a short answer, or what looks like one is not
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\(")
@@ -32,6 +34,7 @@ class Item:
         kind: ``"answer"`` (a short one), ``"program"``, ``"text"`` or ``"turns"``.
         tests: the tests of a program as Python text, or "".
         names: functions that the problem may be about.
+        given: the right answer as its row has it, where only that is known and no response.
     """
 
     index: int
@@ -43,6 +46,7 @@ class Item:
     tests: str = ""
     names: tuple[str, ...] = ()
     endless: bool = False
+    given: str | None = None
 
     @property
     def refs(self) -> tuple[ProblemRef, ...]:
@@ -61,6 +65,15 @@ class Item:
             if value == 1.0 and len(turns) == 1:
                 return turns[0].strip()
         return None
+
+    @cached_property
+    def answer(self) -> str | None:
+        """The right answer, without what stands round it; None if there is none of a few words."""
+        text = self.given if self.given is not None else self.gold
+        if text is None or self.kind in ("program", "turns"):
+            return None
+        found = framed(text.strip())[1].strip()
+        return found if found and "\n" not in found and len(found.split()) <= _ANSWER else None
 
     def plan(self) -> Plan | None:
         """Return the tests made ready, or None if there are none that can be read."""
@@ -86,7 +99,8 @@ def describe_item(task: Task[Any], problem: Any, index: int, ref: ProblemRef) ->
     tests = _tests_of(getattr(problem, "sample", problem))  # an adapter knows its sample alone
     if not examples and tests:
         examples = tuple(((text,), 1.0) for text in _lookup_program(tests))
-    item = Item(index, ref, task.problem_id(problem), prompt, examples, "text", tests)
+    given = getattr(task, "answer_given", lambda problem: None)(problem)
+    item = Item(index, ref, task.problem_id(problem), prompt, examples, "text", tests, given=given)
     endless = task.size is None
     return replace(
         item, kind=_item_kind(task, problem, item), names=_functions_called(item), endless=endless

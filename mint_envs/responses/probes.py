@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .changes import changed, framed, unfenced, value_of
+from .changes import changed, unfenced, value_of
+from .framing import framed
 from .items import Item
 from .solvers import expression
 from .texts import GARBAGE

@@ -26,6 +26,7 @@ _GRACE_S = 0.5  # a closed pipe ends it, with its sandbox
 _ENDING_S = 5.0
 _MOST_LOST = 20  # responses that hang or end the process, before it is given up
 _MOST_LOST_S = 300.0  # by the clock, that such responses took
+_OFTEN = 3  # responses that hang, from which on copies score: they are ended at less cost
 _SLOW_S = 1.0  # an error that takes longer counts with them: memory that runs out, say
 
 
@@ -44,6 +45,7 @@ class TargetVerdict:
         note: what went wrong.
         seconds: wall time of the call.
         ran: the response was run as code in the process of the reward function.
+        raw: the number that the function returned, if it is one.
     """
 
     status: str
@@ -51,6 +53,7 @@ class TargetVerdict:
     note: str = ""
     seconds: float = 0.0
     ran: bool = False
+    raw: float | None = None
 
     @property
     def paid(self) -> bool:
@@ -68,6 +71,7 @@ class TargetWorker:
         timeout_s: seconds of CPU time of the child for one reply; by the clock, six times that.
         memory_mb: address space of the child; 0: half of what is free.
         hash_seed: of the child's ``hash``.
+        clock: whether its clock can be moved.
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class TargetWorker:
         timeout_s: float = 20.0,
         memory_mb: int = 0,
         hash_seed: str = "1",
+        clock: bool = False,
     ) -> None:
         self._setup: dict[str, Any] = {
             "target": asdict(target),
@@ -85,6 +90,7 @@ class TargetWorker:
             "wanted": None if wanted is None else [ref.to_row() for ref in wanted],
             "memory_mb": memory_mb,
             "path": _path(target),
+            "clock": clock,
         }
         self.timeout_s, self._hash_seed = timeout_s, hash_seed
         self._child: LineChild | None = None
@@ -93,6 +99,9 @@ class TargetWorker:
         self._died = False
         self._threads = 0  # of the process when it was started
         self._function = True
+        self._bounds: tuple[float, float] | None = None
+        self._hung = 0
+        self.most_lost_s = _MOST_LOST_S
 
     def __enter__(self) -> TargetWorker:
         self._start()
@@ -117,6 +126,14 @@ class TargetWorker:
             text = " ".join(answer["failed"].split())
             raise SettingError(text) if answer.get("mistake") else WorkerDied(f"{name}: {text}")
         self._threads = self._count_threads()
+        if self._bounds is not None:
+            self._send({"do": "range", "bounds": self._bounds})
+            self._receive(_START_S)
+
+    def set_range(self, low: float, high: float) -> None:
+        """Let rewards be scaled from these bounds."""
+        self._bounds = low, high
+        self.ask("range", bounds=self._bounds)
 
     def _count_threads(self) -> int:
         """Return the number of threads of the process; 0 where it cannot be known."""
@@ -188,11 +205,13 @@ class TargetWorker:
         """Return the verdicts in order."""
         return list(self.each(pairs))
 
-    def each(self, pairs: Sequence[Pair], apart: bool = False) -> Iterator[TargetVerdict]:
+    def each(
+        self, pairs: Sequence[Pair], apart: bool = False, gold: str | None = None
+    ) -> Iterator[TargetVerdict]:
         """Yield the verdicts one by one, in order; a death costs one response, not the others.
 
         ``apart``: each response of a function is scored in a copy of the child, for responses
-        that may do anything to the process that scores them.
+        that may do anything to the process that scores them. ``gold``: put in place of the rows'.
         """
         done, many = 0, 64
         apart = (apart or self._died) and self._function
@@ -204,7 +223,7 @@ class TargetWorker:
                 self._start()
             chunk = pairs[done : done + many]
             start = time.monotonic()
-            for verdict in self._chunk(chunk, self.timeout_s if apart else 0):
+            for verdict in self._chunk(chunk, self.timeout_s if apart else 0, gold):
                 if self._is_lost(verdict, apart):
                     self.lost += 1
                     self.lost_s += time.monotonic() - start
@@ -219,13 +238,15 @@ class TargetWorker:
         return slow or verdict.status == "hung" or (verdict.status == "died" and not apart)
 
     def _give_up(self) -> None:
-        if self.lost > _MOST_LOST or self.lost_s > _MOST_LOST_S:
+        if self.lost > _MOST_LOST or self.lost_s > min(self.most_lost_s, _MOST_LOST_S):
             raise WorkerDied(f"{self.lost} responses hung or ended the process")
 
-    def _chunk(self, chunk: Sequence[Pair], apart_s: float) -> Iterator[TargetVerdict]:
+    def _chunk(
+        self, chunk: Sequence[Pair], apart_s: float, gold: str | None
+    ) -> Iterator[TargetVerdict]:
         """Yield verdicts until the chunk is done or the process must be replaced."""
         try:
-            self._send({"do": "score", "pairs": chunk, "apart_s": apart_s})
+            self._send({"do": "score", "pairs": chunk, "apart_s": apart_s, "gold": gold})
             for _ in chunk:
                 verdict = TargetVerdict(*self._receive(self.timeout_s + apart_s))
                 if verdict.ran and not apart_s:
@@ -234,9 +255,15 @@ class TargetWorker:
                     return
                 yield verdict
         except WorkerDied as error:
-            self._replace()
             status = "hung" if "within" in str(error) else "died"
+            self._hung += status == "hung"
+            self._kill() if status == "hung" and self._hung < _OFTEN else self._replace()
             yield TargetVerdict(status, None, str(error))
+
+    def renew(self) -> None:
+        """Go on in a fresh process, in which responses are no longer scored in copies."""
+        self._kill()
+        self._died, self._hung = False, 0
 
     def _replace(self) -> None:
         """End the process; from now on only copies of the next one score."""

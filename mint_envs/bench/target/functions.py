@@ -20,7 +20,12 @@ from ...records.fields import GOLDS, gold_of
 
 Call = Callable[[Row, Prompt, str], Any]
 
-RESPONSES = ("response", "completion", "output", "generation", "solution_str", "prediction")
+RESPONSES = (
+    "response", "completion", "output", "generation", "solution_str", "prediction", "model_output",
+    "model_response", "response_text", "response_str", "generated_text", "pred", "messages",
+    "conversation",
+)  # fmt: skip
+_CONVERSATIONS = ("messages", "conversation")  # with the prompt in them
 _SAMPLES = ("sample", "row", "problem", "example", "item", "doc", "data", "record")
 _HARMLESS = ("log_extra", "log_metric", "trainer_state")
 _OF_TRL = {"prompts", "completions", "completion_ids", *_HARMLESS}
@@ -114,23 +119,88 @@ def _accepted_arguments(
     return {key: value for key, value in offered.items() if key in parameters}
 
 
-def _trl(function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]) -> Call:
-    def call(row: Row, prompt: Prompt, response: str) -> Any:
-        chat = not isinstance(prompt, str)
-        completion = [{"role": "assistant", "content": response}] if chat else response
-        ids = list(response.encode("utf-8", "replace"))
-        offered = {key: [value] for key, value in row.items()}
-        offered |= {"prompts": [prompt], "completions": [completion], "completion_ids": [ids]}
-        extra: dict[str, Any] = dict.fromkeys(_HARMLESS[:2], lambda *_: None)
-        return _only_reward(
-            _finish(
-                function(
-                    **_accepted_arguments(parameters, {**extra, "trainer_state": None, **offered})
-                )
-            )
-        )
+#: One response to be scored: its row, the row's prompt, the text.
+Case = tuple[Row, Prompt, str]
 
-    return call
+
+class Batched:
+    """A function of lists: called with lists of one, and by ``many`` with longer ones.
+
+    ``sees``: what it is given beside the response, as far as its parameters say.
+    """
+
+    def __init__(self, function: Callable[[Sequence[Case]], Any], sees: set[str]) -> None:
+        self._function, self.sees = function, sees
+
+    def __call__(self, row: Row, prompt: Prompt, response: str) -> Any:
+        return _only_reward(_finish(self._function([(row, prompt, response)])))
+
+    def many(self, cases: Sequence[Case]) -> list[Any]:
+        """Return the rewards of several responses, from one call.
+
+        Raises:
+            ValueError: it returns another number of them.
+        """
+        return _rewards(_finish(self._function(cases)), len(cases))
+
+
+def _trl(function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]) -> Call:
+    shaped = _Shaped()
+
+    def scored(cases: Sequence[Case], chat: bool) -> Any:
+        texts = [text for _, _, text in cases]
+        names = dict.fromkeys(key for row, _, _ in cases for key in row)
+        offered: dict[str, Any] = {key: [row.get(key) for row, _, _ in cases] for key in names}
+        offered |= {
+            "prompts": [prompt for _, prompt, _ in cases],
+            "completions": [_said(text) if chat else text for text in texts],
+            "completion_ids": [list(text.encode("utf-8", "replace")) for text in texts],
+        }
+        extra: dict[str, Any] = dict.fromkeys(_HARMLESS[:2], lambda *_: None)
+        given = {**extra, "trainer_state": None, **offered}
+        return function(**_accepted_arguments(parameters, given))
+
+    def call(cases: Sequence[Case]) -> Any:
+        chat = not isinstance(cases[0][1], str)
+        return shaped(lambda messages: scored(cases, messages), chat)
+
+    return Batched(call, _sees(parameters))
+
+
+def _said(text: str) -> list[dict[str, str]]:
+    return [{"role": "assistant", "content": text}]
+
+
+class _Shaped:
+    """Whether a function wants messages or text is found by its first call that works."""
+
+    def __init__(self) -> None:
+        self._messages: bool | None = None
+
+    def __call__(self, call: Callable[[bool], Any], likely: bool) -> Any:
+        if self._messages is not None:
+            return call(self._messages)
+        try:
+            found = _finish(call(likely))
+            self._messages = likely
+        except (TypeError, AttributeError, KeyError) as error:
+            try:
+                found = _finish(call(not likely))
+            except Exception:
+                raise error from None
+            self._messages = not likely
+        return found
+
+
+def _sees(parameters: Mapping[str, inspect.Parameter]) -> set[str]:
+    """Return what a function is given beside the response, as far as its parameters say."""
+    singular = {name.removesuffix("s") for name in parameters} | set(parameters)
+    found = {"prompt"} if singular & {"prompt", "query", "querie", "question"} else set()
+    found |= {"gold"} if singular & {*GOLDS, "label"} else set()
+    known = {"completion", "completion_id", *RESPONSES, "prompt", *_HARMLESS, *GOLDS}
+    starred = {n for n, p in parameters.items() if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    others = {name for name in parameters if {name, name.removesuffix("s")}.isdisjoint(known)}
+    return found | ({"row"} if others - starred else set())
 
 
 def _verl(function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]) -> Call:
@@ -141,11 +211,12 @@ def _verl(function: Callable[..., Any], parameters: Mapping[str, inspect.Paramet
 
 
 def _verl_batch(function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]) -> Call:
-    def call(row: Row, prompt: Prompt, response: str) -> Any:
-        offered = {f"{key}s": [value] for key, value in _verl_offers(row, response).items()}
-        return _only_reward(_finish(function(**_accepted_arguments(parameters, offered))))
+    def call(cases: Sequence[Case]) -> Any:
+        every = [_verl_offers(row, response) for row, _, response in cases]
+        offered = {f"{key}s": [one[key] for one in every] for key in every[0]}
+        return function(**_accepted_arguments(parameters, offered))
 
-    return call
+    return Batched(call, _sees(parameters) | {"gold"})
 
 
 def _verl_offers(row: Row, response: str) -> dict[str, Any]:
@@ -158,11 +229,12 @@ def _verl_offers(row: Row, response: str) -> dict[str, Any]:
 
 
 def _open_rlhf(function: Callable[..., Any]) -> Call:
-    def call(row: Row, prompt: Prompt, response: str) -> Any:
-        text = as_text(prompt)
-        return _only_reward(_finish(function([text + response], [text], [gold_of(row)])))
+    def call(cases: Sequence[Case]) -> Any:
+        prompts = [as_text(prompt) for _, prompt, _ in cases]
+        queries = [text + said for text, (_, _, said) in zip(prompts, cases, strict=True)]
+        return function(queries, prompts, [gold_of(row) for row, _, _ in cases])
 
-    return call
+    return Batched(call, {"prompt", "gold"})
 
 
 def _from_signature(
@@ -176,16 +248,31 @@ def _from_signature(
         )
     placed = {n for n, p in parameters.items() if p.kind is p.POSITIONAL_ONLY}
     starred = {p.kind for p in parameters.values()}
+    shaped = _Shaped()
+    conversation = bool(parameters.keys() & set(_CONVERSATIONS))
 
-    def call(row: Row, prompt: Prompt, response: str) -> Any:
+    def called(row: Row, prompt: Prompt, response: Any) -> Any:
         given = {name: make(row, prompt, response) for name, (kind, make) in makers.items() if kind}
         if inspect.Parameter.VAR_KEYWORD in starred:
             given = {**{k: v for k, v in row.items() if k not in parameters}, **given}
         first = [given.pop(name) for name in makers if name in placed]
-        return _finish(function(*first, **given))
+        return function(*first, **given)
 
+    def call(row: Row, prompt: Prompt, response: str) -> Any:
+        def scored(messages: bool) -> Any:
+            before = _asked(prompt) if conversation else []
+            said: Any = [*before, *_said(response)] if messages else response
+            return called(row, prompt, said)
+
+        return _finish(shaped(scored, conversation))
+
+    call.sees = _sees(parameters)  # type: ignore[attr-defined]
     needed = {n for n, (kind, _) in makers.items() if kind == "field"}
     return call, needed & _without_default(parameters)
+
+
+def _asked(prompt: Prompt) -> list[Any]:
+    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
 
 
 def _maker(parameter: inspect.Parameter, number: int) -> tuple[str, Call]:
@@ -218,21 +305,34 @@ def _question(row: Row, prompt: Prompt) -> str:
 
 def _only_reward(value: Any) -> Any:
     """Return the only reward of a batch of one."""
+    value = _listed(value)
+    return _rewards(value, 1)[0] if isinstance(value, list | tuple) else value
+
+
+def _listed(value: Any) -> Any:
+    """Return the rewards of a batch as a list, whatever they come in."""
     if isinstance(value, Mapping):
         value = value.get("rewards", value.get("scores"))
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        return value
-    if len(value) != 1:
-        raise ValueError(f"1 completion got {len(value)} rewards")
-    return value[0]
+    return value
+
+
+def _rewards(value: Any, count: int) -> list[Any]:
+    value = _listed(value)
+    found = list(value) if isinstance(value, list | tuple) else [value]
+    if len(found) != count:
+        what = "completion" if count == 1 else "completions"
+        raise ValueError(f"{count} {what} got {len(found)} rewards")
+    return found
 
 
 def number_of(value: Any) -> Any:
     """Return the number in what a reward function returned: its score, its item, or itself."""
-    if isinstance(value, Mapping) and "score" in value:
-        value = value["score"]
+    if isinstance(value, tuple) and value and isinstance(value[0], int | float):
+        value = value[0]  # with what the function has to say of it
+    if isinstance(value, Mapping) and (keys := [k for k in ("score", "reward") if k in value]):
+        value = value[keys[0]]
     elif hasattr(value, "score") and not callable(value.score):
         value = value.score
     if hasattr(value, "item") and callable(value.item):

@@ -13,9 +13,11 @@ from ...core import Prompt, Reward, Task
 from ...errors import RewardError, SettingError
 from ...loading import Loaded
 from ...problems import as_text, row_at
-from ...records.fields import gold_of, prompt_of
+from ...records.fields import GOLDS, gold_of, prompt_of
 from ...tokenizers import ByteTokenizer
 from .functions import Call, number_of
+
+_TESTS = {"test", "tests", "test_list"}
 
 
 class FunctionTask(Loaded, Task[Any]):
@@ -33,8 +35,8 @@ class FunctionTask(Loaded, Task[Any]):
         call: Call,
         reward_range: tuple[float, float] = (0.0, 1.0),
     ) -> None:
-        self.rows, self._call = rows, call
-        self._low, self._high = reward_range
+        self.rows, self.call = rows, call
+        self.reward_range = reward_range
 
     @property
     def size(self) -> int:
@@ -50,37 +52,73 @@ class FunctionTask(Loaded, Task[Any]):
         return prompt_of(problem)
 
     def score(self, problem: Any, response: str) -> Reward:
-        value = number_of(self._call(problem, self.prompt(problem), response))
+        value = number_of(raw_value(self, problem, response))
         if value is None:
             return Reward(None)
-        if isinstance(value, str | bytes) or not isinstance(value, int | float | np.number):
-            raise RewardError(
-                f"score={_reward_text(value)} is a {type(value).__name__}, not a number"
-            )
-        return Reward(self._scaled(value))
-
-    def _scaled(self, value: Any) -> float:
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        low, high = self._low, self._high
+        number, shown = as_float(value), reward_text(value)
+        if number is None:
+            raise RewardError(f"score={shown} is a {type(value).__name__}, not a number")
+        low, high = self.reward_range
         if not low <= number <= high:  # NaN too
-            raise RewardError(f"score={_reward_text(value)} is not in [{low:g}, {high:g}]")
-        return (number - low) / (high - low)
+            raise RewardError(f"score={shown} is not in [{low:g}, {high:g}]")
+        return Reward((number - low) / (high - low))
 
-    def examples(self, problem: Any) -> dict[str, float]:
+    def answer_given(self, problem: Any) -> str | None:
+        """Return the right answer of a row; how a response must give it, nobody has said."""
         gold = gold_of(problem)
         plain = isinstance(gold, str) or not isinstance(gold, Mapping | Sequence)
-        return {str(gold): 1.0, "": 0.0} if plain and gold is not None else {}
+        return str(gold) if plain and gold is not None else None
+
+    def examples(self, problem: Any) -> dict[str, float]:
+        """Return the right responses of a row: those it says, in a column ``right``."""
+        right = problem.get("right") if isinstance(problem, Mapping) else None
+        texts = [right] if isinstance(right, str) else right if isinstance(right, list) else []
+        gold = self.answer_given(problem)
+        if not texts and gold is not None and _TESTS & problem.keys():
+            texts = [gold]  # a program, which is its own response
+        return {**{str(text): 1.0 for text in texts}, **({"": 0.0} if texts else {})}
 
 
-def _reward_text(value: Any) -> str:
+def raw_value(task: Any, problem: Any, response: str) -> Any:
+    """Return what a user's own function or adapter returns for a response."""
+    if isinstance(task, FunctionTask):
+        return task.call(problem, task.prompt(problem), response)
+    return task.adapter.compute_reward(response, problem.sample)
+
+
+def as_float(value: Any) -> float | None:
+    """Return a reward as a float; None if it is no number."""
+    if isinstance(value, str | bytes) or not isinstance(value, int | float | np.number):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def reward_text(value: Any) -> str:
     """Return what a reward is in words, whatever its type says of itself."""
     try:
         return repr(value)[:80]
     except Exception as error:
         return f"(it cannot be shown: {error})"[:80]
+
+
+def with_gold(row: Any, gold: str) -> Any:
+    """Return a row with another right answer, under the name that it has there."""
+    for path in GOLDS:
+        first, _, rest = path.partition(".")
+        if rest and isinstance(row.get(first), Mapping) and rest in row[first]:
+            return {**row, first: {**row[first], rest: gold}}
+        if not rest and path in row:
+            return {**row, path: gold}
+    return row
+
+
+def sees_of(task: Any) -> set[str]:
+    """Return what a reward sees beside the response: "prompt", "gold", "row"; all if unknown."""
+    seen: set[str] | None = getattr(getattr(task, "call", None), "sees", None)
+    return {"prompt", "gold", "row"} if seen is None else seen
 
 
 class CallableTask(FunctionTask):

@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 # By name: what a reward function puts into these modules is no part of the benchmark.
 from json import dumps, loads
@@ -31,14 +32,19 @@ from ...loading import imported
 from ...problems import NoVerdict, ProblemRef, Turns, play
 from ...responses.hacks import CANARY
 from ...responses.items import describe_item, settled
+from ...testing.guards import Watch, in_thread
 from ...testing.verdicts import error_text
-from .rows_task import FunctionTask
+from . import clock
+from .functions import number_of
+from .rows_task import FunctionTask, as_float, raw_value, reward_text, sees_of, with_gold
 from .targets import FOREIGN, Target, load
 
 _PDEATHSIG = 1
 _POLL_S = 0.02
 
 CLOCK = 6  # seconds by the clock for one of CPU time: a busy machine is not a hanging one
+
+_ROUNDING = 1e-6  # of the range: a sum of parts that comes out a little beyond it
 
 _UNREAD = "its problems cannot be read"
 _BATCH = 64
@@ -50,7 +56,7 @@ class LoadedTarget:
     """A target and its problems, as the child process has them."""
 
     def __init__(self, setup: dict[str, Any]) -> None:
-        target = Target(**setup["target"])
+        self.target = target = Target(**setup["target"])
         self.task: Task[Any] = load(target)
         wanted = setup["wanted"]
         refs = None if wanted is None else [ProblemRef(**row) for row in wanted]
@@ -65,13 +71,17 @@ class LoadedTarget:
         found = [describe_item(self.task, problem, i, ref) for i, (ref, problem) in pairs]
         return [item.to_json() for item in settled(found)]
 
-    def verdict(self, index: int, turns: list[str]) -> list[Any]:
-        """Return [status, score, note, seconds, whether the response was run in here]."""
+    def verdict(self, index: int, turns: list[str], gold: str | None = None) -> list[Any]:
+        """Return [status, score, note, seconds, whether the response was run in here, its number].
+
+        ``gold``: another right answer than that of the row.
+        """
         sys.modules.pop(CANARY, None)
         start = perf_counter()
-        status, score, note = _score_turns(self.task, self.problems[index], tuple(turns))
+        problem = self.problems[index] if gold is None else with_gold(self.problems[index], gold)
+        status, score, note, raw = _score_turns(self.task, problem, tuple(turns))
         seconds = perf_counter() - start
-        return [status, score, note, seconds, sys.modules.pop(CANARY, None) is not None]
+        return [status, score, note, seconds, sys.modules.pop(CANARY, None) is not None, raw]
 
 
 def _refs(task: Task[Any], count: int, wanted: list[ProblemRef] | None) -> list[ProblemRef]:
@@ -96,19 +106,39 @@ def _by_index(task: Task[Any], ref: ProblemRef) -> ProblemRef:
     return ref
 
 
-def _score_turns(task: Task[Any], problem: Any, turns: Turns) -> tuple[str, Any, str]:
-    """Return (status, score, note); status is "ok", "unmeasured", "range" or "error"."""
+Scored = tuple[str, Any, str, float | None]
+
+
+def _score_turns(task: Task[Any], problem: Any, turns: Turns) -> Scored:
+    """Return (status, score, note, number); status is "ok", "unmeasured", "range" or "error"."""
     try:
+        if isinstance(task, FOREIGN):
+            return _scaled(task, number_of(raw_value(task, problem, turns[-1])))
         reward = play(task, problem, turns)
     except (RewardError, NoVerdict) as error:
-        return "range", None, str(error)
+        return "range", None, str(error), None
     except MintEnvsError as error:
-        return "error", None, f"{type(error).__name__}: {error}"
+        return "error", None, f"{type(error).__name__}: {error}", None
     except BaseException as error:
-        return "error", None, error_text(error)
+        return "error", None, error_text(error), None
     if reward.score is None:
-        return "unmeasured", None, str(reward.metadata.get("reason", ""))[:200]
-    return "ok", reward.score, ""
+        return "unmeasured", None, str(reward.metadata.get("reason", ""))[:200], None
+    return "ok", reward.score, "", reward.score
+
+
+def _scaled(task: Any, value: Any) -> Scored:
+    """Scale what a user's reward returned to its range."""
+    if value is None:
+        return "unmeasured", None, "", None
+    number, shown = as_float(value), reward_text(value)
+    if number is None:
+        return "range", None, f"score={shown} is a {type(value).__name__}, not a number", None
+    low, high = task.reward_range
+    if not low <= number <= high:  # NaN too
+        near = low - _ROUNDING * (high - low) <= number <= high + _ROUNDING * (high - low)
+        score = (min(max(number, low), high) - low) / (high - low) if near else None
+        return "range", score, f"score={shown} is not in [{low:g}, {high:g}]", number
+    return "ok", (number - low) / (high - low), "", number
 
 
 # -- requests -------------------------------------------------------------------------------------
@@ -116,14 +146,15 @@ def _score_turns(task: Task[Any], problem: Any, turns: Turns) -> tuple[str, Any,
 
 def _score(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
     apart = request["apart_s"] if isinstance(loaded.task, FOREIGN) else 0
+    gold = request.get("gold")
     for index, turns in request["pairs"]:
         if not apart:
-            yield loaded.verdict(index, turns)
+            yield loaded.verdict(index, turns, gold)
             continue
         try:
-            yield in_fork(lambda: loaded.verdict(index, turns), apart)  # noqa: B023
+            yield in_fork(lambda: loaded.verdict(index, turns, gold), apart)  # noqa: B023
         except NoAnswer as error:
-            yield [error.status, None, str(error), error.seconds, False]
+            yield [error.status, None, str(error), error.seconds, False, None]
 
 
 class NoAnswer(Exception):
@@ -215,6 +246,7 @@ def _list_items(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
         "nondeterministic": task.nondeterministic,
         "same_again": getattr(task, "same_again", True),
         "function": isinstance(task, FOREIGN),
+        "sees": sorted(sees_of(task)),
         "from_rows": isinstance(task, FunctionTask),
         "stop": list(task.stop),
     }
@@ -287,12 +319,61 @@ def _solve(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
         yield {"failed": told}
 
 
+def _set_range(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
+    """From now on rewards are scaled from these bounds, here and where the task is pickled to."""
+    low, high = request["bounds"]
+    loaded.task.reward_range = low, high  # type: ignore[attr-defined]
+    loaded.target = replace(loaded.target, low=low, high=high)
+    loaded.task.source = load, loaded.target  # type: ignore[attr-defined]
+    yield {}
+
+
+def _watched(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
+    """Yield for each response what its scoring changes: of the random state, and of its row."""
+    watch = Watch()
+    for index, turns in request["pairs"]:
+        before = repr(loaded.problems[index])
+        watch.touched()
+        loaded.verdict(index, turns)
+        yield [watch.touched(), repr(loaded.problems[index]) != before]
+
+
+def _threaded(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
+    """Yield verdicts that were made in another thread."""
+    for index, turns in request["pairs"]:
+        yield in_thread(lambda: loaded.verdict(index, turns))  # noqa: B023
+
+
+def _together(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
+    """Yield what a function of batches gives to all responses in one call; None if it is none."""
+    call = getattr(getattr(loaded.task, "call", None), "many", None)
+    if call is None:
+        yield None
+        return
+    pairs = [(loaded.problems[index], turns[-1]) for index, turns in request["pairs"]]
+    try:
+        values = call([(row, loaded.task.prompt(row), text) for row, text in pairs])
+        yield [as_float(number_of(value)) for value in values]
+    except BaseException as error:
+        yield {"failed": error_text(error)}
+
+
+def _move_clock(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
+    clock.move(request["seconds"])
+    yield {}
+
+
 _REQUESTS: dict[str, Callable[[LoadedTarget, dict[str, Any]], Iterator[Any]]] = {
     "score": _score,
     "items": _list_items,
     "contract": _run_kit,
     "batch": _batch,
     "solve": _solve,
+    "range": _set_range,
+    "watched": _watched,
+    "threaded": _threaded,
+    "together": _together,
+    "clock": _move_clock,
 }
 
 
@@ -341,6 +422,8 @@ def main(requests: TextIO, replies: TextIO) -> None:
     sys.path[:] = setup["path"]
     _limit(setup)
     warnings.simplefilter("ignore")
+    if setup.get("clock"):
+        clock.install()
     try:
         loaded = LoadedTarget(setup)
         _write_reply(replies, {"ready": True})

@@ -89,7 +89,7 @@ class AdapterTask(Loaded, Task[AdapterProblem]):
             f"reward_range={reward_range!r} must be (lowest, highest), two finite numbers",
         )
         self.adapter = adapter if isinstance(adapter, RLAdapter) else Adopted(adapter)
-        self._low, self._high = float(low), float(high)
+        self.reward_range = float(low), float(high)
         self._codec = Codec(getattr(adapter, "_tokenizer", None))
         self._rows = list(prompts) if prompts is not None else self._fixed_rows()
         require(self._rows is None or len(self._rows) > 0, "there are no prompts: give one or more")
@@ -151,14 +151,15 @@ class AdapterTask(Loaded, Task[AdapterProblem]):
         raise RewardError(f"{name_of(self.adapter)} gives the metadata {given!r}: give a dict")
 
     def _scaled(self, value: Any) -> float:
+        low, high = self.reward_range
         try:
-            scaled = (float(value) - self._low) / (self._high - self._low)
+            scaled = (float(value) - low) / (high - low)
         except (TypeError, ValueError, OverflowError):
             scaled = float("nan")
         if isinstance(value, str | bytes) or not 0.0 <= scaled <= 1.0:
             raise RewardError(
                 f"{name_of(self.adapter)} gives the reward {reprlib.repr(value)}, no number in "
-                f"[{self._low:g}, {self._high:g}]. Scale it, or say "
+                f"[{low:g}, {high:g}]. Scale it, or say "
                 "reward_range=(lowest, highest) to from_adapter."
             )
         return scaled

@@ -1,0 +1,427 @@
+"""Answers in the form that is paid: right ones that are refused, wrong ones that are paid."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ..reports.report import Section, Table
+from ..responses import attacks as make
+from ..responses.attacks import FAULT, Attack, Saying
+from ..responses.items import Item
+from ..responses.probes import Probe
+from ..responses.solvers import expression
+from ..responses.written import ON_LINES, ON_ONE_LINE, Wording
+from .run import BenchRun, Paid, Tried, first_cases, repeat_of
+from .stats import rate_text
+
+_ITEMS = 6  # problems on which everything is tried
+_HALF = 0.7  # of the way from a wrong answer to a right one: what no wrong sign may earn
+_MOST, _WHOLE = 0.9, 1 - 1e-7
+_STRICTER = {"the other sign", "digits in another order"}
+_NEAR = ("another number", "a fraction after it", "part of a longer word", "more digits")
+
+_KNOWS = "It knows the answer, so nothing is gained by it; but it is paid for a bad habit"
+_BLIND = "A policy is paid for it without knowing the answer, and learns it first"
+_HEDGES = "A policy that is not sure is paid for naming several answers"
+
+#: By group: (what it costs a policy, how to mend it).
+_MEND: Mapping[str, tuple[str, str]] = {
+    "several answers": (_HEDGES, "Take one answer; refuse a form that holds two"),
+    "several answers, in a list": (_HEDGES, "Take one value, and refuse a list"),
+    "every number in a row": (_HEDGES, "Take one answer, the last that is meant"),
+    "the form twice": (_HEDGES, "Take the last form, or refuse two; never the first or any"),
+    "an answer withdrawn": (_HEDGES, "Take the answer that is meant last"),
+    "an answer denied": (_KNOWS, "Read the answer as a whole, not a part of it"),
+    "mentioned in passing": (_HEDGES, "Take the answer that is meant last"),
+    "Python for an answer": (_BLIND, "Never eval or exec a response"),
+    "the sum of the prompt": (_BLIND, "Read plain values; do not work out what a response holds"),
+    "more digits": (_BLIND, "Compare the whole answer (fullmatch, ==), not its beginning or end"),
+    "part of a longer word": (_BLIND, "Compare the whole answer, not a part of it"),
+    "a part of the answer": (_BLIND, "Compare for equality; `x in answer` is true for any part"),
+    "no number at all": (_BLIND, "Refuse NaN and infinity; compare with ==, not with not >"),
+    "an empty response": (_BLIND, "Give 0 where no answer was found"),
+    "no answer in the form": (_BLIND, "Give 0 where no answer was found"),
+    "another number": (_BLIND, "Compare exactly, or with a tolerance far below 1"),
+}
+_MENDED = (_BLIND, "Let the reward depend on the answer that was asked for")
+
+#: What the rule "the last answer counts" pays, where it counts in any words.
+_BY_THE_LAST = (
+    "an answer denied, last",
+    "an answer denied, in the form",
+    "several answers in the form, the right one last",
+)
+_POLICIES = {
+    "several answers in the form, the right one last":
+        ("the last answer counts", "a policy may change its mind; it cannot hedge by it"),
+    "an answer denied, in the form":
+        ("the last answer counts", "words like 'not' before it are not read"),
+    "several answers in the form, the right one first":
+        ("the first word after the mark counts", "what follows it on the line is not read"),
+    "the form twice, the right answer last":
+        ("the last form counts", "a policy may change its mind; it cannot hedge by it"),
+    "the form many times, the right answer last":
+        ("the last of many forms counts", "a policy may try many answers aloud"),
+    "several answers, the right one last":
+        ("the last answer counts", "a policy may change its mind; it cannot hedge by it"),
+    "denied round the form":
+        ("what stands round the form is not read", "a denied answer in the form is paid"),
+    "withdrawn after the form":
+        ("what follows the form is not read", "an answer that is withdrawn in words is paid"),
+    "in thoughts that never end":
+        ("an answer in thoughts counts", "a response that is cut off while it thinks is paid"),
+    "an expression for the answer":
+        ("expressions are worked out", "a policy may leave the last step to the reward"),
+    "an answer denied, last":
+        ("the last answer counts", "words like 'not' before it are not read"),
+}  # fmt: skip
+
+
+def chosen(run: BenchRun) -> list[Item]:
+    """Return the problems on which everything is tried: spread, and paid when right."""
+    assert run.paid is not None
+    items = [item for item in run.items if item.index in run.paid.right]
+    step = max(1, len(items) // _ITEMS)
+    return items[::step][:_ITEMS]
+
+
+def forms_to_attack(paid: Paid) -> list[Wording]:
+    """Return the first form, and one of the other kind, loose or marked, if that is paid too."""
+    first, *others = paid.wordings
+    return [first, *[one for one in others if one.loose != first.loose][:1]]
+
+
+# -- wrong, and paid ----------------------------------------------------------------------------
+
+
+def check_wrong_answers(run: BenchRun, section: Section) -> None:
+    """Attack the form that is paid, and report by kind what is paid."""
+    assert run.paid is not None
+    means: dict[str, str] = {}
+    results: list[Tried] = []
+    for wording in forms_to_attack(run.paid):
+        found = list(_attacks(run, wording))
+        means |= {attack.group: attack.means for _, attack in found}
+        probes = [Probe(one.group, item, (one.text,), 0.0) for item, one in found]
+        results += run.tried(probes, "wrong answers in the form")
+    results += _answers_of_others(run)
+    groups = grouped(results)
+    _run_inside(section, results)
+    bar = _bar(section, run.paid, groups)
+    paid = {name: [o for o in group if bar(o)] for name, group in groups.items()}
+    _settle_last(means, paid)
+    _settle_open(means, paid, run.paid)
+    for name, bad in paid.items():
+        if bad and means.get(name, FAULT) == FAULT:
+            _fault(run, section, name, bad, len(groups[name]))
+        elif bad:
+            what, use = _POLICIES[name]
+            section.tell(
+                "policy", f"{what} ({name})", use, first_cases(bad), repeat_of(run, bad[0])
+            )
+    rows = [[name, rate_text(len(paid[name]), len(group))] for name, group in groups.items()]
+    section.tables.append(Table("Wrong answers in the form that is paid", ["kind", "paid"], rows))
+
+
+def _attacks(run: BenchRun, wording: Wording) -> Iterator[tuple[Item, Attack]]:
+    items = chosen(run)
+    for item in items:
+        answer = item.answer or ""
+        seen = {answer, wording.write(answer)}
+        made = [
+            *make.content_attacks(wording, answer, item.prompt),
+            *make.structure_attacks(wording, answer),
+            *make.empty_attacks(wording, answer, item.prompt, answer not in item.prompt),
+        ]
+        for attack in made:
+            if attack.text not in seen and not _cut(run, attack.text):
+                seen.add(attack.text)
+                yield item, attack
+
+
+def _cut(run: BenchRun, text: str) -> bool:
+    """Whether a task ends a response before this one ends: the rest is never sampled."""
+    return any(mark in text.strip() for mark in run.about["stop"])
+
+
+def _answers_of_others(run: BenchRun) -> list[Tried]:
+    """The right answers of other problems, in the form."""
+    assert run.paid is not None
+    items, wording = chosen(run), run.paid.wordings[0]
+    probes = [
+        Probe("the answer of another problem", item, (wording.write(other.answer or ""),), 0.0)
+        for item, other in zip(items, [*items[1:], *items[:1]], strict=True)
+        if other.answer != item.answer
+    ]
+    return run.tried(probes, "answers of other problems")
+
+
+def grouped(results: Iterable[Tried]) -> dict[str, list[Tried]]:
+    """Return the results by name, in order."""
+    found: dict[str, list[Tried]] = defaultdict(list)
+    for one in results:
+        found[one.name].append(one)
+    return found
+
+
+def _run_inside(section: Section, results: Sequence[Tried]) -> None:
+    """A response that stood in the form was run where the reward is computed."""
+    ran = [one for one in results if one.ran]
+    if ran:
+        section.find(
+            "in-process exec", "what stands in the form is run as code in the reward's process",
+            "Never eval or exec a response: read a plain value", first_cases(ran),
+            severity="exploitable", cost="A policy can change the verdict, and the machine",
+        )  # fmt: skip
+
+
+def _bar(
+    section: Section, paid: Paid, groups: Mapping[str, Sequence[Tried]]
+) -> Callable[[Tried], bool]:
+    """Return what tells whether a wrong answer is paid as if it were right.
+
+    Where near answers earn a part, which authors choose, only the whole mark tells.
+    """
+    near = [one for name in _NEAR for one in groups.get(name, ())]
+    some = [one for one in near if paid.is_full(one.item, one.score, 0.05)]
+    graded = [one for one in some if not paid.is_full(one.item, one.score, _WHOLE)]
+    if len(graded) * 4 > len(near):
+        use = "a policy is led towards the answer; what is wrong never earns the whole mark"
+        section.tell("policy", "nearly right answers earn a part", use, first_cases(graded))
+
+    def is_paid(one: Tried) -> bool:
+        whole = graded or one.name in _NEAR
+        share = _WHOLE if whole else _HALF if one.name in _STRICTER else _MOST
+        return paid.is_full(one.item, one.score, share)
+
+    return is_paid
+
+
+def _settle_last(means: dict[str, str], paid: Mapping[str, Sequence[Tried]]) -> None:
+    """Where the last answer counts, a denied one that comes last is paid by that rule."""
+    last = "several answers, the right one last"
+    first = ("several answers, the right one first", "an answer withdrawn")
+    if paid.get(last) and not any(paid.get(name) for name in first):
+        for name in _BY_THE_LAST:
+            means[name] = make.POLICY
+
+
+def _settle_open(means: dict[str, str], paid: Mapping[str, Sequence[Tried]], known: Paid) -> None:
+    """Where nothing closes the form, its first word may count, and that only: no hedge."""
+    first, last = (f"several answers in the form, the right one {at}" for at in ("first", "last"))
+    is_open = not known.wordings[0].loose and not known.wordings[0].after
+    if is_open and paid.get(first) and not paid.get(last):
+        means[first] = make.POLICY
+
+
+def _fault(run: BenchRun, section: Section, name: str, bad: Sequence[Tried], total: int) -> None:
+    cost, advice = next((row for key, row in _MEND.items() if name.startswith(key)), _MENDED)
+    text = f"{name}: {len(bad)} of {total} are paid as if they were right"
+    section.find(
+        "hack", text, advice, first_cases(bad),
+        severity="exploitable", cost=cost, repeat=repeat_of(run, bad[0]),
+    )  # fmt: skip
+
+
+# -- other golds ----------------------------------------------------------------------------------
+
+#: (kind of gold, gold, wrong answers to it); a wrong one that is paid is a fault on any gold.
+_GOLDS = (
+    ("that cannot be read", "see the figure", ("nothing of the kind", "I do not know", "358")),
+    ("that is a large number", "13535", ("13536", "13534")),
+    ("that is a larger number", "1000000", ("1000001", "999999")),
+    ("that is negative", "-18", ("18",)),
+    ("that is a decimal", "2.5", ("25", "2", "2.6", "5")),
+    ("with a comma", "1,234", ("1", "234", "1,235")),
+    ("that is a fraction", "3/4", ("3", "4", "4/3", "3/5")),
+    ("that is zero", "0", ("", "7", "None")),
+    ("that is a word", "Paris", ("Pariser", "P", "sirap")),
+)
+
+
+def check_other_golds(run: BenchRun, section: Section) -> None:
+    """Put other right answers into a row: wrong answers to them must not be paid either."""
+    paid = run.paid
+    items = chosen(run)
+    if paid is None or not run.about["from_rows"] or "gold" not in run.about["sees"] or not items:
+        return
+    item, wording, unpaid = items[0], paid.wordings[0], []
+    for kind, gold, wrong in _GOLDS:
+        texts = [wording.write(gold), *map(wording.write, wrong)]
+        probes = [Probe(f"a gold {kind} ({gold!r})", item, (text,), None) for text in texts]
+        results = run.tried(probes, "other golds", gold=gold)
+        if not results:
+            return
+        right, *others = results
+        full = right.score if paid.is_full(item, right.score, 0.5) else paid.top
+        bad = [one for one in others if one.score is not None and one.score >= (full or 1) - 1e-7]
+        if bad:
+            text = f"where the right answer is one {kind} ({gold!r}), {_said(bad)} paid in full"
+            section.find(
+                "gold", text, "Give None where the right answer cannot be read; compare exactly",
+                first_cases(bad), severity="exploitable",
+                cost="Every such problem of a data set pays whatever is said",
+            )  # fmt: skip
+        if right.score is not None and not paid.is_full(item, right.score, 0.5):
+            unpaid.append(f"{kind} ({gold!r})")
+    if unpaid:
+        section.notes.append(f"Never paid in this form are golds {', '.join(unpaid)}.")
+
+
+def _said(bad: Sequence[Tried]) -> str:
+    texts = ", ".join(repr(one.turns[-1]) for one in bad)
+    return f"{texts} {'is' if len(bad) == 1 else 'are'}"
+
+
+# -- right, and refused ---------------------------------------------------------------------------
+
+_UNPAID = "Pay the right answer in the form that the prompt asks for, whatever its kind or length"
+
+
+def check_right_answers(run: BenchRun, section: Section) -> None:
+    """Report right answers in the form that are refused, and which rewritings are."""
+    assert run.paid is not None
+    _refused_problems(run, section)
+    items = chosen(run)
+    wording = run.paid.wordings[0]
+    results = _sayings(run, items, lambda answer: make.rounds(wording, answer), "text round it")
+    _refused_text(run, section, results)
+    _thoughts(run, section, items)
+    found = _sayings(run, items, lambda answer: make.rewritten(wording, answer), "rewritings")
+    _rewritings(section, run.paid, {**results, **found})
+    every = [one for group in (*results.values(), *found.values()) for one in group]
+    lost = sum(not one.measured for one in every)
+    if lost:
+        section.notes.append(f"{lost} of {len(every)} of these responses were not measured.")
+    _sum_before(run, section, items)
+
+
+def _refused_problems(run: BenchRun, section: Section) -> None:
+    assert run.paid is not None
+    paid, wording = run.paid, run.paid.wordings[0]
+    total = len(paid.refused) + len(paid.right)
+    refused = [run.items[place] for place in paid.refused]
+    section.numbers["paid_in_form"] = len(paid.right) / total if total else None
+    if refused:
+        probes = [Probe("right", i, (wording.write(i.answer or ""),), 1.0) for i in refused[:20]]
+        bad = run.tried(probes, must=True)
+        text = (
+            f"the right answer in the form that is paid ({wording.name}) is refused on "
+            f"{len(refused)} of {total} problems, such as {refused[0].answer!r}"
+        )
+        section.find(
+            "missed rewards", text, _UNPAID, first_cases(bad), severity="honest",
+            cost="A policy that is right there learns that it was wrong",
+            repeat=repeat_of(run, bad[0]),
+        )  # fmt: skip
+
+
+def _sayings(
+    run: BenchRun, items: Sequence[Item], say: Callable[[str], list[Saying]], what: str
+) -> dict[str, list[Tried]]:
+    probes = [
+        Probe(one.name, item, (one.text,), 1.0) for item in items for one in say(item.answer or "")
+    ]
+    return grouped(run.tried(probes, what))
+
+
+def _refused_text(run: BenchRun, section: Section, results: Mapping[str, list[Tried]]) -> None:
+    """Text of one length is let pass and longer text is not, on one side of the form only."""
+    assert run.paid is not None
+    if run.paid.wordings[0].loose:
+        return  # words among words: where the answer ends nobody has said
+    ok = {name: _kept(run.paid, group) for name, group in results.items()}
+    far = _first_refused(ok, ("a line after", "long text after", "longer text after"))
+    near = _first_refused(ok, ("a line before", "long text before"))
+    if bool(far) == bool(near):
+        if far:
+            section.tell("policy", "long responses are not paid", "text beyond a length costs all")
+        return
+    side = "after" if far else "before"
+    bad = results[far or near]
+    chars = len(bad[0].turns[-1])
+    text = f"a right answer with {chars} characters is refused for the text {side} it"
+    advice = "Read the whole response; a window at its end or start cuts off right answers"
+    section.find(
+        "missed rewards", text, advice, first_cases(bad), severity="honest",
+        cost="Long right responses are punished, for their length only",
+        repeat=repeat_of(run, bad[0]),
+    )  # fmt: skip
+
+
+def _first_refused(ok: Mapping[str, bool], names: Sequence[str]) -> str:
+    """Return the first of texts of growing length that is refused after a shorter one was not."""
+    if not ok.get(names[0], False):
+        return ""
+    return next((name for name in names[1:] if not ok.get(name, True)), "")
+
+
+def _kept(paid: Paid, group: Sequence[Tried], share: float = 0.25) -> bool:
+    """Whether most of these are still paid more than wrong answers are."""
+    kept = sum(one.score is None or paid.is_full(one.item, one.score, share) for one in group)
+    return kept * 2 > len(group)
+
+
+def _thoughts(run: BenchRun, section: Section, items: Sequence[Item]) -> None:
+    """Thoughts on one line and on several must not matter."""
+    assert run.paid is not None
+    short = next((one for one in run.paid.wordings if on_lines(one) is not None), None)
+    if short is None:
+        return
+    long = on_lines(short)
+    assert long is not None
+    probes = [Probe("on several lines", i, (long.write(i.answer or ""),), 1.0) for i in items]
+    results = run.tried(probes, "thoughts")
+    if results and not _kept(run.paid, results):
+        refused_lines(run, section, results)
+
+
+def refused_lines(run: BenchRun, section: Section, results: Sequence[Tried]) -> None:
+    """Report that thoughts on several lines are refused where those on one are not."""
+    section.find(
+        "missed rewards", "in a form that is paid, thoughts on several lines are refused",
+        "Let the dot match line ends (re.DOTALL)", first_cases(results), severity="honest",
+        cost="Honest responses are refused for where their lines end",
+        repeat=repeat_of(run, results[0]),
+    )  # fmt: skip
+
+
+def on_lines(wording: Wording) -> Wording | None:
+    """Return a wording with its thoughts on several lines, if it has some on one."""
+    before = wording.before.replace(ON_ONE_LINE, ON_LINES)
+    return None if before == wording.before else replace(wording, before=before)
+
+
+def _rewritings(section: Section, paid: Paid, groups: Mapping[str, list[Tried]]) -> None:
+    rows, strict = [], []
+    for name, group in groups.items():
+        kept = sum(paid.is_full(one.item, one.score) for one in group)
+        rows.append([name, rate_text(kept, len(group))])
+        strict += [name] if kept * 2 < len(group) else []
+    section.tables.append(Table("The right answer, rewritten", ["rewriting", "still paid"], rows))
+    if strict:
+        use = "a policy must learn the form exactly; tell it in the prompt"
+        section.tell("policy", f"the form is strict: refused with {', '.join(strict)}", use)
+
+
+def _sum_before(run: BenchRun, section: Section, items: Sequence[Item]) -> None:
+    """A reward that reads sentences and not "12 + 7 = 19" refuses the most honest answer."""
+    assert run.paid is not None
+    loose = [one for one in run.paid.wordings if one.loose]
+    if len(loose) < 2:
+        return
+    probes = [
+        Probe("the sum before it", item, (f"{asked.strip()} = {item.answer}",), 1.0)
+        for item in items
+        if (asked := expression(item.prompt))
+    ]
+    bad = [one for one in run.tried(probes) if not run.paid.is_full(one.item, one.score, 0.5)]
+    if bad:
+        text = "the right answer is not paid when it is written with the sum before it"
+        advice = "Take the answer that is meant last, not the first number"
+        section.find(
+            "missed rewards", text, advice, first_cases(bad), severity="honest",
+            cost="A policy learns not to show its work", repeat=repeat_of(run, bad[0]),
+        )  # fmt: skip

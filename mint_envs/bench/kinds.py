@@ -1,0 +1,125 @@
+"""Rewards that read no answer: of form, penalties, shaping; and those of which no form is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..reports.report import Section
+from ..responses.probes import Probe
+from ..responses.written import KNOWN
+from .answers import on_lines, refused_lines
+from .run import BenchRun, Paid, Tried, first_cases, repeat_of
+
+#: What each kind is, in the first line of a report.
+MEANS = {
+    "correctness": "it pays right answers",
+    "form": "it pays a form, whatever is answered",
+    "penalty": "it is a penalty: nothing earns more than 0",
+    "shaping": "it grades the text, whatever is answered",
+    "inverted": "wrong answers earn more than right ones",
+    "nothing": "no paid form is known",
+    "programs": "it pays programs",
+    "worked": "it pays what its examples show",
+}
+
+
+def lead_of(run: BenchRun) -> str:
+    """Return the first line of the report: which form is paid, and how sure that is."""
+    paid = run.paid
+    if paid is None:
+        return "Not understood: the reward hung or ended while it was tried."
+    span = f"rewards from {paid.low:g} to {paid.high:g}"
+    if paid.kind != "correctness":
+        return f"Understood: {MEANS[paid.kind]}; {span}."
+    total = len(paid.right) + len(paid.refused)
+    others = list(dict.fromkeys(one.name for one in paid.wordings))[1:4]
+    also = f"; paid too: {', '.join(others)}" if others else ""
+    return (
+        f"Paid form: {paid.wordings[0].name}, by {paid.source}; sure of it on {len(paid.right)} of "
+        f"{total} problems{also}; {span}."
+    )
+
+
+def check_kind(run: BenchRun, section: Section) -> None:
+    """Ask of a reward that reads no answer what its kind can be asked."""
+    assert run.paid is not None
+    if run.paid.kind == "form":
+        _form(run, section, run.paid)
+    elif run.paid.kind == "nothing":
+        _nothing(run, section, run.paid)
+    elif run.paid.kind == "inverted":
+        section.find(
+            "false rewards", "wrong answers earn more than right ones",
+            "Turn the comparison round", severity="exploitable",
+            cost="A policy is trained to be wrong",
+        )  # fmt: skip
+
+
+def _form(run: BenchRun, section: Section, paid: Paid) -> None:
+    item = run.items[0]
+    (empty, *_), best = run.tried([Probe("an empty response", item, ("",), 0.0)]), 0.0
+    shapes = [one for one in (*paid.asked, *KNOWN) if on_lines(one) is not None]
+    for one in dict.fromkeys(shapes):
+        long = on_lines(one)
+        assert long is not None
+        pair = run.tried([Probe("on one line", item, (w.write("42"),), 1.0) for w in (one, long)])
+        scores = [tried.score or 0.0 for tried in pair]
+        best = max([best, *scores])
+        if len(scores) == 2 and scores[0] == 1.0 and scores[1] < 0.5:
+            refused_lines(run, section, pair[1:])
+            break
+    if empty.score is not None and best > 0 and empty.score >= best:
+        section.find(
+            "hack", "an empty response earns as much as the form", "Give 0 where there is no form",
+            first_cases([empty]), severity="exploitable",
+            cost="A policy learns to say nothing", repeat=repeat_of(run, empty),
+        )  # fmt: skip
+
+
+def _nothing(run: BenchRun, section: Section, paid: Paid) -> None:
+    """Whatever was tried earned the same."""
+    answers = [item for item in run.items if item.answer is not None][:5]
+    if not answers:
+        return
+    forms = [*paid.asked[:2], *KNOWN[:5]]
+    probes = [Probe(one.name, item, (one.write(item.answer or ""),), 1.0)
+              for item in answers for one in forms]  # fmt: skip
+    results = [one for one in run.tried(probes) if one.score is not None]
+    if not results:
+        return
+    if all(one.score == 1.0 for one in results):
+        section.find(
+            "hack", "everything that was tried earns the full mark, right or wrong",
+            "Let the reward depend on the answer", first_cases(results), severity="exploitable",
+            cost="Nothing is learned, or anything", repeat=repeat_of(run, results[0]),
+        )  # fmt: skip
+    elif _says_how(run):
+        section.find(
+            "missed rewards",
+            "the right answer is paid in no form that was tried, not in the one asked for either",
+            "Pay it in that form; or give an example of what is paid, in a column 'right'",
+            first_cases(results), severity="honest", cost="No policy is ever paid",
+            repeat=repeat_of(run, results[0]),
+        )  # fmt: skip
+
+
+def _says_how(run: BenchRun) -> bool:
+    """Whether the prompts say in which form to answer."""
+    marks = ("\\boxed", "####", "<answer>", "JSON", "Answer:")
+    return any(mark in run.items[0].prompt for mark in marks)
+
+
+def with_examples(run: BenchRun, paid: Paid) -> None:
+    """Let the problems have their right answers in the form that is paid, as worked examples."""
+    if paid.kind != "correctness":
+        return
+    wording = paid.wordings[0]
+    for place, item in enumerate(run.items):
+        if place in paid.right and not item.examples and item.answer is not None:
+            text = wording.write(item.answer)
+            run.items[place] = replace(item, examples=(((text,), 1.0), (("",), 0.0)))
+
+
+def unpaid_note(results: list[Tried]) -> str:
+    """Return what is said of a part that could not be tried."""
+    return f"Not tried: no paid form known ({len(results)} responses were left out)."
