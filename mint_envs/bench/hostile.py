@@ -141,7 +141,7 @@ def report_statuses(run: BenchRun, section: Section, results: Sequence[Tried]) -
             "A number of more than 4,300 digits raises ValueError: Python reads no longer ones."
         )
     for status, (check, words, advice, cost) in _STATUS.items():
-        bad = [one for one in results if one.status == status and not _allowed(run, one)]
+        bad = [one for one in results if one.status == status and not _is_allowed(run, one)]
         if bad:
             plain = any(one.name == "plain text" for one in bad)
             text = words.format(n=len(bad), all=len(results), note=bad[0].note or "no number")
@@ -151,7 +151,7 @@ def report_statuses(run: BenchRun, section: Section, results: Sequence[Tried]) -
             )  # fmt: skip
 
 
-def _allowed(run: BenchRun, one: Tried) -> bool:
+def _is_allowed(run: BenchRun, one: Tried) -> bool:
     """A number outside of a range that was learned, of a reward that grades texts or fines them.
 
     And a number that is too long for Python: it is noted, and no response has one by chance.

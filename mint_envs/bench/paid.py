@@ -175,7 +175,7 @@ def _judged(run: BenchRun, seen: _Seen, sources: Sequence[Source], low: float, h
     if turned > 2 * sum(map(len, gaps.values())) and turned > len(seen.items):
         return Paid("inverted", low=low, high=high, asked=asked)
     if not most:
-        return Paid(_kind(run, seen, low, high), low=low, high=high, asked=asked)
+        return Paid(_kind_of_reward(run, seen, low, high), low=low, high=high, asked=asked)
     best = max(mean(seen.right[one].values()) for one in gaps if gaps[one])
     good = [
         (one, source)
@@ -237,7 +237,7 @@ def _plainest(seen: _Seen, good: Sequence[Source], first: Source, span: float) -
     return paid[0] if first[0].json and paid else first
 
 
-def _kind(run: BenchRun, seen: _Seen, low: float, high: float) -> str:
+def _kind_of_reward(run: BenchRun, seen: _Seen, low: float, high: float) -> str:
     """Return what a reward is that pays no right answer more than a wrong one."""
     values = seen.values
     if not values or max(values) - min(values) < _GAP * (high - low):

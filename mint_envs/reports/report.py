@@ -116,13 +116,13 @@ class Section:
         self, check: str, fault: str, advice: str, cases: Iterable[Case] = (), **more: str
     ) -> None:
         """Add a finding, with the first of its cases; ``more``: severity, cost, repeat."""
-        self.findings.append(_found(check, fault, advice, cases, **more))
+        self.findings.append(_finding(check, fault, advice, cases, **more))
 
     def tell(
         self, check: str, what: str, use: str, cases: Iterable[Case] = (), repeat: str = ""
     ) -> None:
         """Add a rule that authors choose, which is no fault: what it is, and what it allows."""
-        self.policies.append(_found(check, what, use, cases, repeat=repeat))
+        self.policies.append(_finding(check, what, use, cases, repeat=repeat))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -137,7 +137,7 @@ class Section:
         }
 
 
-def _found(check: str, fault: str, advice: str, cases: Iterable[Case], **more: str) -> Finding:
+def _finding(check: str, fault: str, advice: str, cases: Iterable[Case], **more: str) -> Finding:
     # The text may quote an error, which may quote a response: no escape reaches a terminal.
     return Finding(check, short(fault, _TEXT), advice, tuple(islice(cases, CASES)), **more)  # type: ignore[arg-type]
 

@@ -38,7 +38,7 @@ def print_report(report: Report, console: Console) -> None:
     """Print every section: its tables, what is wrong, and a word on what was not measured."""
     print_sections(report, console)
     console.print()
-    _first(report, console)
+    _print_first(report, console)
     console.print(verdict(report.findings))
 
 
@@ -60,7 +60,7 @@ def _policies(report: Report, console: Console) -> None:
         console.print(Text(f"  · {policy.fault}: ").append(policy.advice, "dim"))
 
 
-def _first(report: Report, console: Console) -> None:
+def _print_first(report: Report, console: Console) -> None:
     """Print what to do first: the worst finding, how to mend it and how to see it again."""
     ranked = [one for one in report.worst_first if one.severity]
     if not ranked:

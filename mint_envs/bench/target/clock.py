@@ -25,7 +25,7 @@ def install() -> None:
     time.time_ns = lambda: real_ns() + int(_moved[0] * 1e9)
     for name in ("localtime", "gmtime", "ctime"):
         setattr(time, name, _at(getattr(time, name), real))
-    time.strftime = _written(time.strftime)
+    time.strftime = _clock_text(time.strftime)
     datetime.datetime = _MovedDatetime  # type: ignore[misc]
     datetime.date = _MovedDate  # type: ignore[misc]
 
@@ -37,21 +37,21 @@ def _at(of_seconds: Callable[..., Any], real: Callable[[], float]) -> Callable[.
     return read
 
 
-def _written(of_parts: Callable[..., str]) -> Callable[..., str]:
+def _clock_text(of_parts: Callable[..., str]) -> Callable[..., str]:
     def write(form: str, parts: Any = None) -> str:
         return of_parts(form, time.localtime() if parts is None else parts)
 
     return write
 
 
-class _Seen(type):
+class _DateKind(type):
     """Any date is an instance, whoever made it."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, cls.__mro__[1])
 
 
-class _MovedDatetime(datetime.datetime, metaclass=_Seen):
+class _MovedDatetime(datetime.datetime, metaclass=_DateKind):
     @classmethod
     def now(cls, tz: datetime.tzinfo | None = None) -> Any:
         return datetime.datetime.__mro__[1].now(tz) + datetime.timedelta(seconds=_moved[0])  # type: ignore[attr-defined]
@@ -65,7 +65,7 @@ class _MovedDatetime(datetime.datetime, metaclass=_Seen):
         return cls.now(datetime.UTC).replace(tzinfo=None)
 
 
-class _MovedDate(datetime.date, metaclass=_Seen):
+class _MovedDate(datetime.date, metaclass=_DateKind):
     @classmethod
     def today(cls) -> Any:
         return _MovedDatetime.now().date()

@@ -153,7 +153,7 @@ def _trl(function: Callable[..., Any], parameters: Mapping[str, inspect.Paramete
         offered: dict[str, Any] = {key: [row.get(key) for row, _, _ in cases] for key in names}
         offered |= {
             "prompts": [prompt for _, prompt, _ in cases],
-            "completions": [_said(text) if chat else text for text in texts],
+            "completions": [_as_message(text) if chat else text for text in texts],
             "completion_ids": [list(text.encode("utf-8", "replace")) for text in texts],
         }
         extra: dict[str, Any] = dict.fromkeys(_HARMLESS[:2], lambda *_: None)
@@ -167,7 +167,7 @@ def _trl(function: Callable[..., Any], parameters: Mapping[str, inspect.Paramete
     return Batched(call, _sees(parameters))
 
 
-def _said(text: str) -> list[dict[str, str]]:
+def _as_message(text: str) -> list[dict[str, str]]:
     return [{"role": "assistant", "content": text}]
 
 
@@ -260,8 +260,8 @@ def _from_signature(
 
     def call(row: Row, prompt: Prompt, response: str) -> Any:
         def scored(messages: bool) -> Any:
-            before = _asked(prompt) if conversation else []
-            said: Any = [*before, *_said(response)] if messages else response
+            before = _prompt_messages(prompt) if conversation else []
+            said: Any = [*before, *_as_message(response)] if messages else response
             return called(row, prompt, said)
 
         return _finish(shaped(scored, conversation))
@@ -271,7 +271,7 @@ def _from_signature(
     return call, needed & _without_default(parameters)
 
 
-def _asked(prompt: Prompt) -> list[Any]:
+def _prompt_messages(prompt: Prompt) -> list[Any]:
     return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
 
 
@@ -305,11 +305,11 @@ def _question(row: Row, prompt: Prompt) -> str:
 
 def _only_reward(value: Any) -> Any:
     """Return the only reward of a batch of one."""
-    value = _listed(value)
+    value = _rewards_listed(value)
     return _rewards(value, 1)[0] if isinstance(value, list | tuple) else value
 
 
-def _listed(value: Any) -> Any:
+def _rewards_listed(value: Any) -> Any:
     """Return the rewards of a batch as a list, whatever they come in."""
     if isinstance(value, Mapping):
         value = value.get("rewards", value.get("scores"))
@@ -319,7 +319,7 @@ def _listed(value: Any) -> Any:
 
 
 def _rewards(value: Any, count: int) -> list[Any]:
-    value = _listed(value)
+    value = _rewards_listed(value)
     found = list(value) if isinstance(value, list | tuple) else [value]
     if len(found) != count:
         what = "completion" if count == 1 else "completions"
