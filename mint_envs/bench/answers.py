@@ -258,7 +258,8 @@ def check_other_golds(run: BenchRun, section: Section) -> None:
         full = right.score if paid.is_full(item, right.score, 0.5) else paid.top
         bad = [one for one in others if one.score is not None and one.score >= (full or 1) - 1e-7]
         if bad:
-            text = f"where the right answer is one {kind} ({gold!r}), {_quoted_answers(bad)} paid in full"
+            said = _quoted_answers(bad)
+            text = f"where the right answer is one {kind} ({gold!r}), {said} paid in full"
             section.find(
                 "gold", text, "Give None where the right answer cannot be read; compare exactly",
                 first_cases(bad), severity="exploitable",
