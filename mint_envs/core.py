@@ -28,12 +28,18 @@ class Message(TypedDict):
     which a special token that is spelled out counts as one; everything else is encoded split.
     ``tools``: on a first message, the tools (OpenAI's form) that the chat template itself is to
     list; only where ``ChatStyle.lists_tools``.
+    ``name``, ``tool_call_id``: on a result, whose it is. With them the template renders it after
+    the very calls that it answers, and without after a plain answer.
+    ``tool_calls``: on a message of the assistant, its calls (OpenAI's form).
     """
 
     role: str
     content: str
     trusted: NotRequired[int]
     tools: NotRequired[Sequence[Mapping[str, Any]]]
+    name: NotRequired[str]
+    tool_call_id: NotRequired[str]
+    tool_calls: NotRequired[Sequence[Mapping[str, Any]]]
 
 
 #: Text to be continued (few-shot completion style), or chat messages for the tokenizer's template.
@@ -63,12 +69,14 @@ class ChatStyle:
     and says itself how to call them. ``tool_role``: it frames messages of the role ``tool``.
     ``calls_tools``: no text is written at all; a library lists ``Task.tools`` and calls them, and
     a call comes as ``<tool_call>\\n{"name": ..., "arguments": {...}}\\n</tool_call>``.
+    ``chat``: the template at work, a ``mint_envs.templates.ChatTemplate``; None if there is none.
     """
 
     template: str = ""
     lists_tools: bool = False
     tool_role: bool = False
     calls_tools: bool = False
+    chat: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ _SPEECH = re.compile(
 )
 _FIRST = "<[◁"  # what marks begin with: most texts are done with at a glance
 _MARK = re.compile(f"{_OPENING}|{_CLOSING}")
+_CLOSED = re.compile(_CLOSING)
 _NEXT_FENCE = re.compile(_FENCE, re.MULTILINE)
 
 #: Taking thoughts out may join what was about them to new marks. No honest text does it twice.
@@ -79,13 +80,19 @@ def aloud(text: str) -> str:
         silent = thoughts(text)
         if not silent:
             return text
-        text = _without(text, silent, "")
+        text = without(text, silent, "")
     return ""
+
+
+def first_closed(text: str) -> int:
+    """Return where the first mark that closes a thought ends, quoted or not; 0 if there is none."""
+    found = _CLOSED.search(text)
+    return found.end() if found else 0
 
 
 def blanked(text: str) -> str:
     """Return ``text`` with thoughts as spaces, so that every other character keeps its place."""
-    return _without(text, thoughts(text), " ")
+    return without(text, thoughts(text), " ")
 
 
 def thoughts(text: str) -> list[tuple[int, int]]:
@@ -137,7 +144,8 @@ def _ends_of(kind: str) -> re.Pattern[str]:
     return re.compile(f"{_QUOTED}|(?P<end>{end})")
 
 
-def _without(text: str, spans: list[tuple[int, int]], filling: str) -> str:
+def without(text: str, spans: list[tuple[int, int]], filling: str) -> str:
+    """Return a text without spans, each of their characters as ``filling``."""
     kept, at = [], 0
     for start, end in spans:
         kept += [text[at:start], filling * (end - start)]

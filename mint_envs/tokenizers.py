@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -124,13 +126,59 @@ def _from_pretrained(name: str) -> Any:
         if folder:
             return AutoTokenizer.from_pretrained(Path(name).expanduser())
         with offline_if_unreachable() as unreachable:
-            return AutoTokenizer.from_pretrained(name)
+            tokenizer = AutoTokenizer.from_pretrained(name)
+            _fetch_generation_config(name)
+            return tokenizer
     except Exception as error:  # many kinds, down to those of the parsers of its files
         why = f"{unreachable} cannot be reached" if unreachable else first_line(error)
         raise TokenizerError(
             f"tokenizer={name!r} cannot be loaded: {why}. "
             "Give a folder that holds a tokenizer, or a model name that this machine can reach."
         ) from error
+
+
+def _fetch_generation_config(name: str) -> None:
+    """Bring a model's generation config into the cache, if it has one and can be reached."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    with suppress(HfHubHTTPError, LocalEntryNotFoundError, OSError):
+        hf_hub_download(name, _GENERATION)
+
+
+def generation_ends(tokenizer: Any) -> tuple[int, ...]:
+    """Return the ids that a model's generation config ends a text with; () if it is not at hand.
+
+    The file lies beside the tokenizer's own, in a folder or in the cache of the hub.
+    """
+    name = getattr(tokenizer, "name_or_path", None)
+    if not isinstance(name, str) or not name or not hasattr(tokenizer, "all_special_ids"):
+        return ()
+    return _generation_ends(name)
+
+
+@lru_cache(maxsize=32)
+def _generation_ends(name: str) -> tuple[int, ...]:
+    path: Any = Path(name).expanduser() / _GENERATION
+    if not path.parent.is_dir():
+        from huggingface_hub import try_to_load_from_cache
+        from huggingface_hub.errors import HFValidationError
+
+        try:
+            path = try_to_load_from_cache(name, _GENERATION)
+        except HFValidationError:  # no name of a model
+            return ()
+    if not isinstance(path, str | Path) or not Path(path).is_file():
+        return ()
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8")).get("eos_token_id")
+    except (OSError, ValueError, AttributeError) as error:
+        raise TokenizerError(f"{path} cannot be read: {first_line(error)}") from error
+    ids = found if isinstance(found, list) else [found]
+    return tuple(i for i in ids if isinstance(i, int) and not isinstance(i, bool))
+
+
+_GENERATION = "generation_config.json"
 
 
 def known_ids(tokenizer: Any) -> int:

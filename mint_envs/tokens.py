@@ -16,8 +16,11 @@ from typing import Any
 
 from .core import ChatStyle, Message, Prompt, TokenPrompt
 from .errors import TokenizerError
+from .rendering import rendered_freely
+from .templates import SENTINEL, ChatTemplate, stub_tool
 from .tokenizers import (
     ByteTokenizer,
+    generation_ends,
     has_template,
     known_ids,
     load_tokenizer,
@@ -29,7 +32,7 @@ from .tokenizers import (
 # kept aside while the template is rendered, as is one that spells a special token.
 _OPEN, _CLOSE, _HERE = "\ue000", "\ue001", "\ue002"
 _RESULT = "result"
-_MARKS = re.compile(f"[{_OPEN}{_CLOSE}{_HERE}]")
+_MARKS = re.compile(f"[{_OPEN}{_CLOSE}{_HERE}]|{SENTINEL}")
 
 
 class Codec:
@@ -54,19 +57,35 @@ class Codec:
         self._find_special = re.compile("|".join(map(re.escape, self._specials)) or r"(?!)")
         self._bos = self._find_bos()
         self._template = has_template(self.tokenizer)
-        # These end a turn that holds a call, in place of what ends any other.
-        self._after_call = [self._specials[t] for t in _END_OF_CALL if t in self._specials]
+        self._system_fits: dict[bool, bool] = {}
+        # Each of these ends a turn in place of what the template ends it with.
+        self._closers = self._ids_of((*_END_OF_CALL, *self._written_ends()))
         self.stop_tokens = frozenset(self._find_stop_tokens())
 
     @cached_property
     def style(self) -> ChatStyle:
         """What the tokenizer's chat template can do beyond turns of user and assistant."""
-        template = getattr(self.tokenizer, "chat_template", None) if self._template else None
-        if not isinstance(template, str):
+        if self.chat is None:
             return ChatStyle()
+        source = self.chat.source
         return ChatStyle(
-            template, bool(re.search(r"\btools\b", template)), self._frames_results(template)
+            source, self.chat.lists_tools, self._frames_results(source), chat=self.chat
         )
+
+    @cached_property
+    def chat(self) -> ChatTemplate | None:
+        """The tokenizer's chat template, if its text is known."""
+        found = getattr(self.tokenizer, "chat_template", None) if self._template else None
+        if isinstance(found, Mapping):  # several by name; the one for tools is what tools get
+            found = found.get("tool_use", found.get("default"))
+        if not isinstance(found, str):
+            return None
+        key = (found, *self._specials, str(getattr(self.tokenizer, "special_tokens_map", "")))
+        if key not in _TEMPLATES:
+            if len(_TEMPLATES) >= _MOST_TEMPLATES:
+                _TEMPLATES.clear()
+            _TEMPLATES[key] = ChatTemplate(self._rendered, found, self._specials, self._names)
+        return _TEMPLATES[key]
 
     def _frames_results(self, template: str) -> bool:
         """A template that knows of tools frames the role ``tool``, if it does not refuse it."""
@@ -108,10 +127,17 @@ class Codec:
             return self.checked(prompt.tokens_for(self.tokenizer))
         if isinstance(prompt, str):
             return self._bos + self._encode([(prompt, False)])
-        return self._encode(self._framed(prompt, self._apply_template))
+        return self._encode(self._framed(self.fitting(prompt), self._apply_template))
+
+    def fitting(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return messages as the template has a place for them: some have none for the system's."""
+        return folded(messages) if self._folds(messages) else messages
 
     def encode_reply(
-        self, reply: str | Sequence[Message], chat: bool, last: int | None = None
+        self,
+        reply: str | Sequence[Message],
+        chat: bool,
+        last: int | None = None,
     ) -> list[int]:
         """Return the tokens that open the next turn: framing, ``reply``, framing.
 
@@ -129,10 +155,15 @@ class Codec:
                 reply = "".join(message["content"] for message in reply)
             return self._encode([(reply, False)])
         messages = [Message(role="user", content=reply)] if isinstance(reply, str) else reply
-        ids = self._encode(self._framed(messages, self._after_assistant))
+        of_calls = bool(messages) and "tool_call_id" in messages[0]
+        render = self._after_calls if of_calls else self._after_assistant
+        ids = self._encode(self._framed(messages, render))
         close = self._closing(ids)
-        closed = close is not None and last in (ids[close], *self._after_call)
-        return ids[close + 1 :] if close is not None and closed else ids
+        if close is None or last is None:
+            return ids
+        ends_it = ids[close] in self._closers or last in self._ids_of(_END_OF_CALL)
+        closed = last == ids[close] or (ends_it and last in self._closers)
+        return ids[close + 1 :] if closed else ids
 
     # -- framing ----------------------------------------------------------------------------
 
@@ -181,6 +212,44 @@ class Codec:
             return f"{_OPEN}{len(held) - 1}{_CLOSE}"
         return value
 
+    def _folds(self, messages: Sequence[Message]) -> bool:
+        """Tell whether the template has no place for a first message of the system's."""
+        if len(messages) < 2 or messages[0]["role"] != "system" or self.chat is None:
+            return False
+        with_tools = bool(messages[0].get("tools"))
+        if with_tools not in self._system_fits:
+            self._system_fits[with_tools] = self._shows_system(with_tools)
+        return not self._system_fits[with_tools]
+
+    def _shows_system(self, with_tools: bool) -> bool:
+        """Tell whether the template prints a system's message, and where it stays later on."""
+        tools = [stub_tool("tool")] if with_tools else []
+        request = {"role": "user", "content": _REQUEST}
+        system = {"role": "system", "content": _RULES}
+        answer = {"role": "assistant", "content": "x"}
+        try:
+            text = self._rendered([system, request], tools, True)
+        except TokenizerError:
+            return not self._renders([request], tools)  # perhaps it refuses more than that
+        try:
+            later = self._rendered([system, request, answer, request], tools, True)
+        except TokenizerError:
+            later = text
+        stays = _RULES in text and later.find(_RULES) == text.find(_RULES)
+        return stays and (self.chat is None or self.chat.system_is_harmless)
+
+    def _renders(self, messages: Sequence[Mapping[str, Any]], tools: Any) -> bool:
+        try:
+            self._rendered(messages, tools, True)
+        except TokenizerError:
+            return False
+        return True
+
+    def _after_calls(self, messages: Sequence[Message]) -> str:
+        """Render what a template writes after an assistant's calls: the results first."""
+        assert self.chat is not None
+        return self.chat.after_calls([_for_template(m) for m in messages])
+
     def _after_assistant(self, messages: Sequence[Message]) -> str:
         """Render what a template writes after an assistant's turn, then ``messages``.
 
@@ -201,20 +270,40 @@ class Codec:
             names = {"user": "User", "assistant": "Assistant", "system": "System", "tool": "Tool"}
             turns = [f"{names.get(m['role'], m['role'])}: {m['content']}" for m in messages]
             return "\n".join([*turns, "Assistant:"])
+        tools = [tool for message in messages for tool in message.get("tools", ())]
+        return self._rendered([_for_template(message) for message in messages], tools, True)
+
+    def _rendered(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        prompt: bool,
+    ) -> str:
         try:
-            tools = [tool for message in messages for tool in message.get("tools", ())]
             text = self.tokenizer.apply_chat_template(
-                [{k: v for k, v in m.items() if k not in _OURS} for m in messages],
+                list(messages),
                 tokenize=False,
-                add_generation_prompt=True,
-                **({"tools": tools} if tools else {}),
+                add_generation_prompt=prompt,
+                **({"tools": list(tools)} if tools else {}),
             )
         except Exception as error:  # a template is foreign code: jinja2 errors, and any it raises
+            if type(error).__name__ == "SecurityError" and self.chat is not None:
+                return self._rendered_freely(messages, tools, prompt)
             roles = ", ".join(message["role"] for message in messages)
             raise TokenizerError(
                 f"the chat template refuses messages of the roles {roles}: {error}. {_OTHER}"
             ) from error
         return str(text)
+
+    def _rendered_freely(self, messages: Any, tools: Any, prompt: bool) -> str:
+        """Render a template that changes lists; the sandbox of transformers forbids that."""
+        assert self.chat is not None
+        return rendered_freely(self.chat.source, self._names, messages, tools, prompt)
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        """What a template may ask of its tokenizer."""
+        return dict(getattr(self.tokenizer, "special_tokens_map", {}))
 
     def _closing(self, ids: Sequence[int]) -> int | None:
         """Return where the token that closes an assistant's turn stands: first but for space."""
@@ -226,19 +315,34 @@ class Codec:
         return None
 
     def _find_stop_tokens(self) -> set[int]:
-        """Return the ids that end a turn: eos, and the token the template closes a turn with."""
-        found = {self.eos_token_id} | {
-            self._specials[text] for text in _END_OF_TEXT if text in self._specials
-        }
-        found.update(self._after_call)
-        if self._template:
-            try:
-                ids = self._encode([(self._after_assistant([]), True)])
-            except TokenizerError:  # told when a turn is really to be appended
-                ids = []
-            close = self._closing(ids)
-            found |= {None if close is None else ids[close]}
+        """Return the ids that end a turn: eos, and what template and generation config say."""
+        found = {self.eos_token_id, *self._ids_of((*_END_OF_TEXT, *_END_OF_CALL))}
+        found.update(i for i in generation_ends(self.tokenizer) if 0 <= i < self._known)
+        if self.chat is not None:
+            ends = self.chat.ends
+            found.update(self._ids_of((ends.call, *ends.answers)))
+        elif self._template:
+            found |= self._closing_of_template()
         return {int(i) for i in found if i is not None}
+
+    def _closing_of_template(self) -> set[int | None]:
+        """Return the token that closes a turn, of a template whose text is not known."""
+        try:
+            ids = self._encode([(self._after_assistant([]), True)])
+        except TokenizerError:  # told when a turn is really to be appended
+            return set()
+        close = self._closing(ids)
+        return {None if close is None else ids[close]}
+
+    def _written_ends(self) -> tuple[str, ...]:
+        """Return the marks with which the template itself closes a turn, and opens none."""
+        if self.chat is None:
+            return ()
+        ends = self.chat.ends
+        return (*([ends.call] if ends.written else ()), *self.chat.written_answer_ends)
+
+    def _ids_of(self, texts: Iterable[str]) -> frozenset[int]:
+        return frozenset(self._specials[text] for text in texts if text in self._specials)
 
     # -- encoding ---------------------------------------------------------------------------
 
@@ -304,3 +408,21 @@ _END_OF_CALL = ("<|eom_id|>", "<|call|>")
 
 #: Keys of a message that are for us, not for the template.
 _OURS = ("trusted", "tools")
+
+_RULES, _REQUEST = "Rulewords", "Requestwords"
+
+#: What was learned of templates, which many environments share; cleared when it is full.
+_TEMPLATES: dict[tuple[str, ...], ChatTemplate] = {}
+_MOST_TEMPLATES = 32
+
+
+def _for_template(message: Message) -> dict[str, Any]:
+    return {key: value for key, value in message.items() if key not in _OURS}
+
+
+def folded(messages: Sequence[Message]) -> list[Message]:
+    """Return messages with the system's first one put in front of the next."""
+    system, first, *rest = messages
+    whole: Message = {**system, "role": first["role"]}
+    whole["content"] = f"{system['content']}\n\n{first['content']}"
+    return [whole, *rest]

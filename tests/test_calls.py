@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mint_envs.errors import SettingError
-from mint_envs.tooluse import FORMATS, ToolTable, format_of, parse_calls
+from mint_envs.tooluse import FORMATS, ToolTable, parse_calls
 
 DATA = Path(__file__).parent / "data"
 CASES = [json.loads(line) for line in (DATA / "toolcall_parse.jsonl").read_text().splitlines()]
@@ -31,6 +31,7 @@ def block(name: str, arguments: str) -> str:
 
 
 PING = {"name": "ping", "arguments": {}}
+ADD = {"name": "add", "arguments": {"a": 1, "b": 2}}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
@@ -126,7 +127,15 @@ def test_a_think_tag_inside_an_argument_is_text() -> None:
         ("llama_pythonic", "[1] shows that", [], []),
         ("llama_pythonic", "add(a=1", [], ["truncated"]),
         ("llama_pythonic", "add(a=add(a=1, b=2), b=3)", [], ["not_a_literal"]),
-        ("gemma_tool_code", "```tool_code\nprint(ping())\n```", [], ["not_a_literal"]),
+        ("gemma_tool_code", "```tool_code\nprint(ping())\n```", [PING], []),
+        ("gemma_tool_code", "```tool_code\nprint(ping()\n```", [], ["invalid_python"]),
+        ("gemma_tool_code", "```tool_code\nprint(1)\n```", [], ["positional_argument"]),
+        ("mistral", '[TOOL_CALLS]add{"a": 1, "b": 2}', [ADD], []),
+        ("lfm2", "<|tool_call_start|>[add(a=1, b=2), ping()]<|tool_call_end|>", [ADD, PING], []),
+        ("lfm2", "<|tool_call_start|>[add(a=1, b=", [], ["truncated"]),
+        ("lfm2", "<|tool_call_start|>add(a=1)", [], ["invalid_python"]),
+        ("lfm2", "<|tool_call_start|>[ping()] and so on", [], ["invalid_python"]),
+        ("granite33", '<|tool_call|>[{"name": "ping", "arguments": {}}]', [PING], []),
         ("qwen3_coder", "<function=toggle>\n<parameter=on>\nTrue\n</parameter>\n</function>",
          [{"name": "toggle", "arguments": {"on": True}}], []),
         ("llama_pythonic", "[add(1, 2)]", [], ["positional_argument"]),
@@ -274,18 +283,3 @@ def test_a_users_mistake_is_named() -> None:
         parse_calls("", tools=[{"name": "f", "parameters": {"type": "objct"}}])
     with pytest.raises(SettingError, match="is no tool"):
         parse_calls("", tools=[{"nam": "f"}])
-
-
-@pytest.mark.parametrize(
-    ("template", "format"),
-    [
-        ("{{ '<tool_call>' }}", "hermes"),
-        ("<tool_call>\n<function=x>", "qwen3_coder"),
-        ("<tool_call>{{ '<arg_key>' }}", "glm45"),
-        ("[TOOL_CALLS]", "mistral"),
-        ("<|start_header_id|>ipython", "llama3_json"),
-        ("nothing", "hermes"),
-    ],
-)
-def test_the_format_is_seen_in_the_template(template: str, format: str) -> None:
-    assert format_of(template) == format

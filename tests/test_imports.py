@@ -46,7 +46,9 @@ ROOMS: dict[str, set[str]] = {
     "datasets": {*GROUND, "hub", "jsonl"},
     "spaces": set(),
     "tokenizers": {*CORE, "hub"},
-    "tokens": {*CORE, "tokenizers"},
+    "rendering": {"errors"},
+    "templates": {"errors", "rendering"},
+    "tokens": {*CORE, "tokenizers", "rendering", "templates"},
     "sandbox": {"errors", "process_local", "sandbox"},
     # Inside a function: the sandbox of a worker process gets one worker.
     "executors": {*GROUND, "executors", "sandbox", "family"},
@@ -82,7 +84,7 @@ ROOMS: dict[str, set[str]] = {
 }
 ROOMS["chat"] |= {"atomic", "completions"}
 ROOMS["code"].add("sandbox")
-ROOMS["tooluse"].add("sandbox")
+ROOMS["tooluse"] |= {"sandbox", "templates"}
 #: Rooms that stand on top, and may import all of mint_envs.
 TOP = {
     "testing", "interop", "bench", "audit", "evaluate", "reports", "serve", "client",

@@ -246,10 +246,16 @@ def test_thinking_stays_in_the_context() -> None:
 # -- templates and tokenizers that do not fit -----------------------------------------------------
 
 
-def test_a_template_that_refuses() -> None:
+def test_a_system_message_without_a_place_goes_into_the_users() -> None:
     env = TokenEnv(Talk(["on"], system="Be brief."), small_tokenizer("inst"))
-    with pytest.raises(TokenizerError, match=r"roles system, user: .*must alternate.* Use another"):
-        env.reset(seed=0)
+    assert env.reset(seed=0)[1]["prompt"].startswith("<s>[INST] Be brief.\n\n")
+
+
+def test_a_template_that_refuses() -> None:
+    codec = Codec(small_tokenizer("inst"))
+    message = {"role": "assistant", "content": "x"}
+    with pytest.raises(TokenizerError, match=r"roles assistant, assistant: .*must alternate.* Use"):
+        codec.encode_prompt([message, message])  # type: ignore[list-item]
 
 
 def test_a_template_that_forgets() -> None:

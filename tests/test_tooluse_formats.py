@@ -14,13 +14,10 @@ from tool_templates import KNOWING, knowing_tokenizer
 
 import mint_envs
 from mint_envs import Reward, TokenEnv
-from mint_envs.core import ChatStyle
 from mint_envs.errors import SettingError
-from mint_envs.testing import check_env
 from mint_envs.tokens import Codec
-from mint_envs.tooluse import FORMATS, ToolUseTask, parse_calls
+from mint_envs.tooluse import FORMATS, ToolUseTask, parse_calls, write_calls
 from mint_envs.tooluse.formats.framing import Framing
-from mint_envs.tooluse.formats.writers import write_calls
 
 TOOLS = [
     {
@@ -99,27 +96,6 @@ def test_an_unknown_format_is_named() -> None:
 # -- the tokenizer's own template ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", KNOWING)
-def test_the_format_comes_from_the_template(shape: str) -> None:
-    env = TokenEnv(ToolUseTask(), knowing_tokenizer(shape))
-    framing = env.task.framing  # type: ignore[attr-defined]
-    assert framing == Framing(KNOWING[shape][4], True, shape != "stern")
-    check_env(env, problems=2, other_process=False)
-
-
-def test_a_template_that_knows_no_tools_gets_a_message_of_the_users() -> None:
-    env = TokenEnv(ToolUseTask(), small_tokenizer("chatml"))
-    assert env.task.framing == Framing()  # type: ignore[attr-defined]
-    assert ToolUseTask().fitted(ChatStyle()).framing == Framing()
-
-
-def test_a_format_that_the_template_does_not_speak_is_explained_by_us() -> None:
-    env = TokenEnv(ToolUseTask(format="mistral"), knowing_tokenizer("hermes"))
-    _, info = env.reset(seed=0)
-    assert "[TOOL_CALLS]" in info["prompt"]
-    assert "<tools>" not in info["prompt"]
-
-
 def turns_of(env: TokenEnv, seed: int) -> tuple[list[int], list[dict[str, Any]]]:
     """Play two messages of two calls each; return the context, and the messages it stands for."""
     obs, _ = env.reset(seed=seed)
@@ -133,13 +109,13 @@ def turns_of(env: TokenEnv, seed: int) -> tuple[list[int], list[dict[str, Any]]]
         act = [*env.codec.encode_response(text), stop]
         obs, *_ = env.step(act)
         context += [*act, *obs.tolist()]
-        messages.append({"role": "assistant", "content": text})
-        messages += [dict(m) for m in task.framing.results(["done", "1"])]
+        results = task.framing.results(["done", "1"], task.framing.read(text, None))
+        ids = [result.get("tool_call_id", "") for result in results]
+        messages += [dict(m) for m in (task.framing.made(calls, ids), *results)]
     return context, messages
 
 
-#: Not "stern": it moves the tools to the last request, which rewrites history.
-@pytest.mark.parametrize("shape", ["hermes", "llama", "glm", "plain chatml", "plain llama3"])
+@pytest.mark.parametrize("shape", ["hermes", "coder", "glm", "plain chatml", "plain llama3"])
 def test_the_bytes_are_those_of_the_template(shape: str) -> None:
     plain = shape.startswith("plain ")
     tokenizer = small_tokenizer(shape[6:]) if plain else knowing_tokenizer(shape)

@@ -14,8 +14,7 @@ import mint_envs
 from mint_envs import Reward
 from mint_envs.errors import DatasetError, SettingError
 from mint_envs.testing import check_task
-from mint_envs.tooluse import FORMATS, ToolUseTask
-from mint_envs.tooluse.formats.writers import write_calls
+from mint_envs.tooluse import FORMATS, ToolUseTask, write_calls
 from mint_envs.tooluse.rows import CallProblem, exact_call
 
 pytestmark = pytest.mark.quick

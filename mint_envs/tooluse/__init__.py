@@ -2,8 +2,9 @@
 and the environment mint/ToolUse-v0."""
 
 from .bfcl import grade_turns
-from .formats.calls import FORMATS, Call, format_of, parse_calls
-from .formats.writers import write_calls
+from .formats.calls import Call, parse_calls, write_calls
+from .formats.learn import format_of
+from .formats.registry import FORMATS, register_format
 from .grade import grade_calls
 from .tasks import ToolUseTask
 from .toolkits import TOOLKITS
@@ -26,6 +27,7 @@ __all__ = [
     "grade_state",
     "grade_turns",
     "parse_calls",
+    "register_format",
     "schema_of",
     "tool",
     "write_calls",

@@ -37,7 +37,7 @@ def worked_examples(framing: Framing) -> list[Message]:
 
 def _dialogue(framing: Framing, request: str, call: Step, result: str, last: str) -> Iterator[Any]:
     yield Message(role="user", content=request)
-    yield _ours("assistant", framing.calls([call]))
+    yield framing.made([call])
     yield from framing.results([result])
     yield _ours("assistant", last)
 

@@ -33,7 +33,7 @@ from ..datasets import Row, load_rows, numbered_rows
 from ..errors import DatasetError, SettingError, require
 from .bfcl import read_turns
 from .families import Request
-from .formats.calls import MISFITS, Call, parse_calls
+from .formats.calls import MISFITS, Call
 from .formats.framing import Framing
 from .formats.writers import Step
 from .grade import grade_calls
@@ -83,7 +83,7 @@ class _Calls(Episode):
     def respond(self, text: str) -> Reward:
         task, problem = self._task, self._problem
         table = ToolTable.of(problem.tools)
-        made = [as_made(call) for call in parse_calls(text, task.framing.format, table)]
+        made = [as_made(call) for call in task.framing.read(text, table)]
         reward = grade_calls(
             problem.wanted,
             made,

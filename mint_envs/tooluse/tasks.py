@@ -17,8 +17,8 @@ from ..errors import did_you_mean, require
 from ..family import CommonSettings, Dataset, Drop, Level, PartialCredit, Split
 from .easy import worked_examples
 from .families import FAMILIES, MOST_CALLS, Request, drawable
-from .formats.calls import FORMATS
 from .formats.framing import Framing
+from .formats.registry import FORMATS
 from .grade import WEIGHTS, check_weights
 from .requests import RULES, RowProblem
 from .rows import load_call_problems
@@ -101,7 +101,7 @@ class ToolUseTask(DatasetTask[Any]):
             "in call tasks: what tool names, argument names and values are worth",
         ] = WEIGHTS,
         format: Annotated[
-            str, "how calls are written; 'auto': as the tokenizer's template has it, or hermes"
+            str, "how calls are written; 'auto': as the tokenizer's template does"
         ] = "auto",
         dataset: Dataset = None,
         split: Split = None,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from ..core import Message
-from .formats.calls import MISFITS, Call, parse_calls
+from .formats.calls import MISFITS, Call
 from .formats.framing import Framing
 from .toolkits.schemas import ToolTable
 from .toolkits.tools import ToolResult
@@ -48,17 +48,17 @@ class Turns:
     def take(self, text: str) -> list[Message] | None:
         """Run the calls of a message; return their results, or None if that was the last one."""
         limits = self._limits
-        calls = parse_calls(text, limits.framing.format, self.table)
+        calls = limits.framing.read(text, self.table)
         self._turns += 1
         if not calls:
             self.end = "message"
             return None
-        results = list(self._run_all(calls))
+        results = list(self._run_all(calls))  # the first ones' that may still run
         if self._no_more_calls:
             self.end = "max_tool_calls"
         elif self.full:
             self.end = "max_turns"
-        return None if self.end else limits.framing.results(results)
+        return None if self.end else limits.framing.results(results, calls)
 
     def next_request(self, tools: ToolTable | None) -> None:
         """Go on: the user asks for something else, and the limits hold for that anew."""

@@ -8,35 +8,18 @@ have none. No text whatever raises, and time is linear in its length.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
-from ...errors import SettingError, did_you_mean
-from ...thinking import blanked
+from ...errors import SettingError
+from ...thinking import first_closed, thoughts, without
 from ..toolkits.schemas import ToolTable
-from . import json_calls as formats_json
-from . import python_calls as formats_python
-from . import text_calls as formats_text
-from .scan import Attempt
+from .registry import Format, format_named
+from .scan import Attempt, failed
 from .strict import CallFault, too_large
-
-#: The format by name, and what finds the attempts in a text.
-FORMATS: dict[str, Callable[[str], formats_json.Found]] = {
-    "hermes": formats_json.hermes,
-    "qwen3_coder": formats_text.qwen3_coder,
-    "llama3_json": formats_json.llama3_json,
-    "llama_pythonic": formats_python.llama_pythonic,
-    "mistral": formats_json.mistral,
-    "glm45": formats_text.glm45,
-    "deepseek_v3": formats_json.deepseek_v3,
-    "deepseek_v31": formats_json.deepseek_v31,
-    "gemma_tool_code": formats_python.gemma_tool_code,
-    "openai_message": formats_json.openai_message,
-    "harmony": formats_json.harmony,
-    "kimi_k2": formats_json.kimi_k2,
-}
+from .writers import Step
 
 #: More attempts than this in one message, and none of them counts.
 MAX_CALLS = 16
@@ -44,22 +27,6 @@ MAX_CALLS = 16
 #: Kinds of faults of calls that were read, but do not fit the schema of the tool.
 MISFITS = frozenset(
     ("missing_argument", "unknown_argument", "wrong_type", "not_in_enum", "invalid_value")
-)
-
-#: What tells a format by the text of a chat template, the more special first.
-_SIGNS = (
-    ("<function=", "qwen3_coder"),
-    ("<arg_key>", "glm45"),
-    ("<|tool_call_argument_begin|>", "kimi_k2"),
-    ("<|channel|>", "harmony"),
-    ("[TOOL_CALLS]", "mistral"),
-    ("```json\\n", "deepseek_v3"),
-    ("```json\n", "deepseek_v3"),
-    ("tool\u2581sep", "deepseek_v31"),
-    ("<tool_call>", "hermes"),
-    ("<|python_start|>", "llama_pythonic"),
-    ("ipython", "llama3_json"),
-    ("tool_code", "gemma_tool_code"),
 )
 
 
@@ -71,6 +38,7 @@ class Call:
     ``arguments``: a dictionary, or None when the call could not be read. ``error``: the kind of
     fault (``"truncated"``, ``"invalid_json"``, ``"wrong_type"``, ...), None for a good call.
     ``span``: (start, end) in characters, tags included. ``message``: the fault in a sentence.
+    ``id``: what the model itself called the call, ``""`` where its format has no ids.
     """
 
     status: Literal["ok", "error"]
@@ -79,6 +47,7 @@ class Call:
     error: str | None
     span: tuple[int, int]
     message: str = ""
+    id: str = ""
 
     @property
     def ok(self) -> bool:
@@ -87,14 +56,14 @@ class Call:
 
 def parse_calls(
     text: str,
-    format: str = "hermes",
+    format: str | Format = "hermes",
     tools: Sequence[Mapping[str, Any]] | ToolTable | None = None,
 ) -> list[Call]:
     """Return every attempt at a call in ``text``, in order, good and bad.
 
     Args:
         text: what the model wrote, special tokens included. Any string whatever.
-        format: one of ``FORMATS``.
+        format: one of ``FORMATS``, by its name.
         tools: the tools on offer (see ``ToolTable``): calls are then checked against their
             schemas. Without them every name and argument is accepted as written.
 
@@ -104,13 +73,15 @@ def parse_calls(
     Raises:
         SettingError: an unknown format, text that is no string, or broken tools.
     """
-    if format not in FORMATS:
-        raise SettingError(f"format={format!r} is unknown. {did_you_mean(str(format), FORMATS)}")
+    spoken = format_named(format)
     if not isinstance(text, str):
         raise SettingError(f"text must be a string, not {type(text).__name__}")
     table = ToolTable.of(tools)
-    said = blanked(text)
-    items = FORMATS[format](said)
+    silent = thoughts(text)
+    said = without(text, silent, " ") if silent else text
+    items = iter(spoken.find(said))
+    if spoken.plain:
+        items = iter(_plain_attempts(text, said, silent, spoken, list(items)))
     found = list(islice(items, MAX_CALLS))
     more = sum(1 for _ in items)
     if more:
@@ -118,9 +89,62 @@ def parse_calls(
     return [_checked_attempt(item, said, table) for item in found]
 
 
-def format_of(template: str) -> str:
-    """Return the format that the text of a chat template speaks; ``"hermes"`` if none is seen."""
-    return next((name for sign, name in _SIGNS if sign in template), "hermes")
+def write_calls(calls: Sequence[Step], format: str | Format = "hermes") -> str:
+    """Return the message that makes these calls, in one of ``FORMATS``; ``""`` for none.
+
+    Raises:
+        SettingError: an unknown format.
+    """
+    write = format_named(format).write
+    return write(calls) if calls else ""
+
+
+def _plain_attempts(
+    text: str,
+    said: str,
+    silent: Sequence[tuple[int, int]],
+    format: Format,
+    found: list[Attempt],
+) -> list[Attempt]:
+    """Return what was found, or what is in a text all of whose line breaks are those of Windows."""
+    if silent:
+        found = _apart(text, silent, found, format)
+    bad = not found or any(item.fault for item in found)
+    if bad and "\r\n" in said and said.count("\n") == said.count("\r\n"):
+        again = list(format.find(said.replace("\r\n", "\n")))
+        found = again if again and not any(item.fault for item in again) else found
+    return found
+
+
+def _apart(
+    text: str, silent: Sequence[tuple[int, int]], found: list[Attempt], format: Format
+) -> list[Attempt]:
+    """Refuse calls whose values hold marks of thoughts: where the thought ends cannot be told."""
+    assert format.plain is not None
+    crossed = any(one.start < b and a < one.end for one in found for a, b in silent)
+    for a, b in silent:  # what a thought behind a call says of calls may be the end of a value
+        crossed |= bool(a) and _left_over(text[a:b], *format.plain)
+        crossed |= any(one.end <= a for one in found) and format.plain[0] in text[a:b]
+    start, end = silent[0]
+    if not (crossed or start):  # closed, not opened: by the template, perhaps, or in a value
+        crossed = _in_a_value(text[:end], text[end:], *format.plain, format.opened)
+    if not crossed:
+        return found
+    return [failed(0, len(text), "invalid_markup", "a call holds the mark of a thought")]
+
+
+def _in_a_value(before: str, after: str, opening: str, closing: str, opened: bool) -> bool:
+    """Tell whether the mark that ends ``before`` may stand in a value, and close no thought."""
+    if opening not in before and closing not in after:
+        return False
+    cut = before.rfind(opening) > before.rfind(closing)
+    late = opening in before[first_closed(before) :]
+    return cut or late or _left_over(after, opening, closing) or (opening in before and not opened)
+
+
+def _left_over(text: str, opening: str, closing: str) -> bool:
+    """Tell whether a value is closed that was not opened."""
+    return 0 <= text.find(closing) < (text.find(opening) % (len(text) + 1))
 
 
 def _too_many(start: int, end: int, count: int) -> Call:
@@ -133,11 +157,11 @@ def _checked_attempt(item: Attempt, text: str, table: ToolTable | None) -> Call:
     fault = item.fault or _size_fault(item, text)
     if fault is None and table is not None:
         if item.untyped:
-            arguments = table.coerce(item.name, arguments)
+            arguments = table.coerce(item.name, arguments, item.python)
         fault = table.check(item.name, arguments)
     if fault is not None:
-        return Call("error", item.name, arguments, fault.kind, span, fault.message)
-    return Call("ok", item.name, arguments, None, span)
+        return Call("error", item.name, arguments, fault.kind, span, fault.message, item.id)
+    return Call("ok", item.name, arguments, None, span, id=item.id)
 
 
 def _size_fault(item: Attempt, text: str) -> CallFault | None:

@@ -112,22 +112,41 @@ def _no_extra_bracket(text: str, attempt: Attempt) -> Attempt:
 
 # -- Mistral --------------------------------------------------------------------------------
 
-_MISTRAL_NAME = re.compile(r"\s*([^\s\[\]{}]{1,256})\s*(?:\[CALL_ID\]([^\[\]]{0,256}))?\[ARGS\]")
+# The mark of the arguments is often left out: then they must begin at once.
+_MISTRAL_NAME = re.compile(
+    r"\s*([^\s\[\]{}]{1,256}+)\s*(?:(?:\[CALL_ID\]([^\[\]]{0,256}))?\[ARGS\]|(?=\{))"
+)
 _MISTRAL_CUT = re.compile(r"\s*[^\s\[\]{}]{0,256}\s*(?:\[[A-Z_]{0,8}\]?[^\[\]{}]{0,256})?")
 
 
 def mistral(text: str) -> Found:
     """``[TOOL_CALLS] [{...}, ...]``, or from v11 on ``[TOOL_CALLS]name[ARGS]{...}``."""
+    return _calls_in_lists(text, {"[TOOL_CALLS]": _mistral_call}, ("</s>", "[TOOL_RESULTS]"))
+
+
+def granite33(text: str) -> Found:
+    """``<|tool_call|>[{"name": ..., "arguments": {...}}, ...]``."""
+    return _calls_in_lists(
+        text, {"<|tool_call|>": _call_list}, ("<|end_of_text|>", "<|start_of_role|>")
+    )
+
+
+def _calls_in_lists(text: str, readers: dict[str, Reader], ends: tuple[str, ...]) -> Found:
     found: list[Attempt] = []
-    for item in walk(text, {"[TOOL_CALLS]": _mistral_call}, ("</s>", "[TOOL_RESULTS]")):
-        found.extend(_elements(text, item) if isinstance(item, Attempt) else [item])
+    for item in walk(text, readers, ends):
+        found.extend(_elements(text, item))
     return iter(found)
 
 
 def _mistral_call(text: str, start: int, at: int) -> Attempt | None:
     if match := _MISTRAL_NAME.match(text, at):
         attempt = json_arguments(text, start, match.end(), match[1], ())
-        return _no_extra_bracket(text, attempt)
+        return _no_extra_bracket(text, attempt._replace(id=(match[2] or "").strip()))
+    return _call_list(text, start, at)
+
+
+def _call_list(text: str, start: int, at: int) -> Attempt:
+    """Read a list of calls, or one call; ``_elements`` takes the list apart."""
     at = skip_space(text, at)
     if text.startswith("[", at):
         array = read_value(text, at)
@@ -206,7 +225,7 @@ def _headless(text: str, start: int, at: int, wanted: str) -> Attempt:
 # -- Kimi K2 --------------------------------------------------------------------------------
 
 _KIMI_HEAD = re.compile(
-    r"\s*(?:functions\.)?([^\s<>:]{1,256})(?::\d{1,9})?\s*<\|tool_call_argument_begin\|>"
+    r"\s*((?:functions\.)?([^\s<>:]{1,256})(?::\d{1,9})?)\s*<\|tool_call_argument_begin\|>"
 )
 _KIMI_ENDS = ("<|tool_calls_section_end|>", "<|im_end|>")
 _KIMI_CLOSE = ("<|tool_call_end|>", "<|tool_call_begin|>", *_KIMI_ENDS)
@@ -221,7 +240,8 @@ def _kimi_call(text: str, start: int, at: int) -> Attempt:
     head = _KIMI_HEAD.match(text, at)
     if head is None:
         return _headless(text, start, at, "functions.name:0 and the argument mark")
-    return json_arguments(text, start, head.end(), head[1], _KIMI_CLOSE)
+    attempt = json_arguments(text, start, head.end(), head[2], _KIMI_CLOSE)
+    return attempt._replace(id=head[1])
 
 
 # -- harmony (gpt-oss) ----------------------------------------------------------------------

@@ -214,6 +214,16 @@ class LiteralReader:
         return LiteralFault("truncated", "the call is cut before its end", self._end)
 
 
+def read_literal(text: str, otherwise: Any) -> Any:
+    """Return the value of a text that is one literal, or ``otherwise``."""
+    reader = LiteralReader(text, len(text))
+    try:
+        value, at = reader.value(reader.space(0), 0)
+    except LiteralFault:
+        return otherwise
+    return value if reader.space(at) == len(text) else otherwise
+
+
 def _to_number(digits: str, at: int) -> int | float:
     plain = digits.replace("_", "")
     if len(plain) > MAX_DIGITS:

@@ -6,7 +6,7 @@ import re
 
 from .json_calls import Found
 from .literals import LiteralFault, LiteralReader
-from .scan import Attempt, bare_calls, walk
+from .scan import Attempt, bare_calls, failed, starts, walk
 from .strict import too_large
 
 # What opens a list of calls, or a call. A tag of Llama 4 may stand before it.
@@ -18,6 +18,35 @@ _START, _ENDS = "<|python_start|>", ("<|python_end|>", "<|eot|>", "<|eot_id|>", 
 def llama_pythonic(text: str) -> Found:
     """``[f(a=1), g()]`` as the message; a single call may stand without its brackets."""
     return bare_calls(text, _pythonic_message)
+
+
+_LFM2_START, _LFM2_END = "<|tool_call_start|>", "<|tool_call_end|>"
+
+
+def lfm2(text: str) -> Found:
+    """``<|tool_call_start|>[f(a=1), g()]<|tool_call_end|>``."""
+    found: list[Attempt] = []
+    for item in walk(text, {_LFM2_START: _lfm2_list}, ("<|im_end|>", "<|im_start|>")):
+        inner = item.arguments
+        found.extend(inner if isinstance(inner, list) else [item])
+    return iter(found)
+
+
+def _lfm2_list(text: str, start: int, at: int) -> Attempt:
+    """Return an attempt that holds those of the list."""
+    reader = LiteralReader(text, len(text))
+    at = reader.space(at)
+    if not text.startswith("[", at):
+        cut = at >= len(text)
+        kind, told = ("truncated", "the call is cut") if cut else ("invalid_python", "[ is missing")
+        return failed(start, at, kind, told)
+    calls, end = _call_list(text, reader, at)
+    if any(call.fault for call in calls):
+        return Attempt(start, end, "", calls)
+    end = reader.space(end)
+    if not starts(text, end, (_LFM2_END, _LFM2_START)):
+        return failed(start, end, "invalid_python", "something follows the list of calls")
+    return Attempt(start, end + len(_LFM2_END) * text.startswith(_LFM2_END, end), "", calls)
 
 
 def _pythonic_message(text: str, at: int) -> tuple[list[Attempt], int]:
@@ -75,6 +104,7 @@ def _bad_attempt(text: str, start: int, stopped: LiteralFault) -> Attempt:
 # -- Gemma ----------------------------------------------------------------------------------
 
 _FENCE = "```tool_code"
+_PRINT = re.compile(r"print\(\s*(?=[^\W\d][\w.]{0,255}+\s*\()")
 _GEMMA_ENDS = ("<end_of_turn>", "<start_of_turn>", "```tool_output")
 
 
@@ -98,7 +128,7 @@ def _whole_fence(text: str, start: int, at: int) -> Attempt:
                 calls, at = _call_list(text, reader, at)
                 found += calls
             else:
-                found.append(_literal_call(text, reader, at))
+                found.append(_printed_call(text, reader, at))
                 at = found[-1].end
             if found[-1].fault:
                 return Attempt(start, at, "", found)
@@ -108,3 +138,17 @@ def _whole_fence(text: str, start: int, at: int) -> Attempt:
             return Attempt(start, at, "", found)
         return Attempt(start, stopped.at, "", [*found, _bad_attempt(text, at, stopped)])
     return Attempt(start, at + len("```"), "", found)
+
+
+def _printed_call(text: str, reader: LiteralReader, at: int) -> Attempt:
+    """Read a call, with ``print()`` round it as Gemma often writes; a tool may be called print."""
+    inside = _PRINT.match(text, at)
+    if inside is None:
+        return _literal_call(text, reader, at)
+    attempt = _literal_call(text, reader, inside.end())
+    end = reader.space(attempt.end)
+    if not text.startswith(")", end):
+        raise LiteralFault(
+            "truncated" if end >= len(text) else "invalid_python", ") is missing", end
+        )
+    return attempt._replace(start=at, end=end + 1)

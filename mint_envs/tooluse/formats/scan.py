@@ -23,6 +23,8 @@ class Attempt(NamedTuple):
     arguments: Any = None
     fault: CallFault | None = None
     untyped: bool = False  # arguments are text that the schema must give a type
+    id: str = ""  # that the model itself gave to the call
+    python: bool = False  # where untyped: nested values may be written as Python does
 
 
 Reader = Callable[[str, int, int], Attempt | None]
@@ -79,7 +81,8 @@ def from_json(start: int, found: Value) -> Attempt:
     if not isinstance(name, str) or not name:
         return failed(start, found.end, "missing_name", "a call has a name, a string")
     arguments = value["arguments"] if "arguments" in value else value.get("parameters")
-    return named_call(start, found.end, name, arguments)
+    own = next((value[key] for key in ("id", "call_id") if isinstance(value.get(key), str)), "")
+    return named_call(start, found.end, name, arguments)._replace(id=own)
 
 
 def named_call(start: int, end: int, name: str, arguments: Any) -> Attempt:

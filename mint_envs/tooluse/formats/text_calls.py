@@ -1,15 +1,19 @@
 """Formats whose arguments are plain text between tags: Qwen3-Coder and GLM 4.5.
 
 The text is not XML: nothing is unescaped. Where a value holds the tag that would close it, the
-two cannot be told apart, and the call is refused rather than cut.
+two cannot be told apart, and the message is refused rather than cut: what could be the rest of a
+value must not be left over, and all calls of a message are framed alike, down to the white space.
+So a value that spells a call is refused, unless it is spelled just as two calls would be.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 from .json_calls import Found
-from .scan import Attempt, failed, starts, walk
+from .scan import Attempt, Reader, failed, starts, walk
 from .strict import skip_space
 
 _CHATML_ENDS = ("<|im_end|>", "<|im_start|>", "<|endoftext|>", "<tool_response>")
@@ -43,6 +47,52 @@ def _keep_argument(arguments: dict[str, str], key: str, value: str, at: int) -> 
     arguments[key] = value
 
 
+class Seams:
+    """The white space at each kind of place between tags; a message has one for each kind."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, set[str]] = {}
+
+    def space(self, kind: str, text: str, at: int) -> int:
+        """Note the white space at ``at``; return where it ends."""
+        end = skip_space(text, at)
+        self.note(kind, text[at:end])
+        return end
+
+    def note(self, kind: str, seam: str) -> None:
+        self._found.setdefault(kind, set()).add(seam)
+
+    def spaced(self, kind: str) -> bool:
+        """Tell whether there are line breaks at this kind of place."""
+        return any("\n" in seam for seam in self._found.get(kind, ()))
+
+    @property
+    def uniform(self) -> bool:
+        return all(len(seams) == 1 for seams in self._found.values())
+
+
+def _whole_or_none(
+    text: str, found: list[Attempt], seams: Seams, between: str, tags: tuple[str, ...]
+) -> Iterator[Attempt]:
+    """Return the attempts, or one bad one where a value may have been taken for a call."""
+    good = [item for item in found if item.fault is None]
+    if not good:
+        return iter(found)
+    faults = {item.fault.kind for item in found if item.fault is not None}
+    apart = {text[one.end : two.start] for one, two in pairwise(good)}
+    rest = text[found[-1].end :]
+    whole = (
+        faults <= {"truncated"}
+        and seams.uniform
+        and apart <= {between}
+        and not any(tag in rest for tag in tags)
+    )
+    if whole:
+        return iter(found)
+    told = "the tags of a call do not go on as they began; perhaps a value holds some"
+    return iter([failed(good[0].start, len(text), "invalid_markup", told)])
+
+
 # -- Qwen3-Coder ----------------------------------------------------------------------------
 
 _FUNCTION = re.compile(r"<function=([^<>\n]{1,256})>")
@@ -53,7 +103,11 @@ _UNPARAMETER, _UNFUNCTION = "</parameter>", "</function>"
 def qwen3_coder(text: str) -> Found:
     """``<tool_call><function=N><parameter=K>V</parameter></function></tool_call>``."""
     reader = _Coder(text.rfind(_UNPARAMETER))
-    return walk(text, {_CALL: reader.block, "<function=": reader.function}, _CHATML_ENDS)
+    readers: dict[str, Reader] = {_CALL: reader.block, "<function=": reader.function}
+    found = list(walk(text, readers, _CHATML_ENDS))
+    between = "\n" if reader.seams.spaced("function") else ""
+    tags = ("<parameter=", _UNPARAMETER, _UNFUNCTION, _UNCALL)
+    return _whole_or_none(text, found, reader.seams, between, tags)
 
 
 class _Coder:
@@ -61,11 +115,13 @@ class _Coder:
 
     def __init__(self, last_close: int) -> None:
         self._last_close = last_close
+        self.seams = Seams()
 
     def block(self, text: str, start: int, at: int) -> Attempt | None:
         """Read from ``<tool_call>`` on; words after it are prose."""
-        at = skip_space(text, at)
+        before, at = at, skip_space(text, at)
         if text.startswith("<function=", at):
+            self.seams.note("call", text[before:at])
             return self.function(text, start, at + len("<function="))
         if at >= len(text) or "<function=".startswith(text[at : at + 16]):
             return failed(start, len(text), "truncated", "the call is cut after its tag")
@@ -85,17 +141,22 @@ class _Coder:
         if head is None:
             raise _wrong(text, at, "<function=NAME>")
         arguments: dict[str, str] = {}
-        at = skip_space(text, head.end())
+        at = self.seams.space("function", text, head.end())
         while opened := _PARAMETER.match(text, at):
             value, at = self._value(text, opened.end())
             _keep_argument(arguments, opened[1], value, at)
-            at = skip_space(text, at)
+            at = self.seams.space("parameter", text, at)
         if not text.startswith(_UNFUNCTION, at):
             raise _wrong(text, at, "</function>")
         end = at + len(_UNFUNCTION)
         close = skip_space(text, end)
-        if text.startswith(_CALL, start) and text.startswith(_UNCALL, close):
+        outer = text.startswith(_CALL, start)
+        self.seams.note("outer", str(outer))
+        if text.startswith(_UNCALL, close):  # the first of the two tags is often left out
+            self.seams.note("end", text[end:close])
             end = close + len(_UNCALL)
+        elif outer and close < len(text) and not text.startswith(_CHATML_ENDS, close):
+            raise _wrong(text, close, "</tool_call>")
         return Attempt(start, end, head[1], arguments, untyped=True)
 
     def _value(self, text: str, at: int) -> tuple[str, int]:
@@ -111,31 +172,40 @@ class _Coder:
         value = text[at:close]
         if "<parameter=" in value:
             raise _Stopped("invalid_markup", "a parameter opens inside another", close)
-        return value.removeprefix("\n").removesuffix("\n"), close + len(_UNPARAMETER)
+        if value.strip("\n"):
+            self.seams.note("value", str(value.startswith("\n")))
+            self.seams.note("unvalue", str(value.endswith("\n")))
+        after = close + len(_UNPARAMETER)
+        if value.startswith("\r\n") and value.endswith("\r\n") and len(value) > 2:
+            return value[2:-2], after
+        return value.removeprefix("\n").removesuffix("\n"), after
 
 
 # -- GLM 4.5 --------------------------------------------------------------------------------
 
 _GLM_ENDS = ("<|observation|>", "<|user|>", "<|endoftext|>")
 _NAME = re.compile(r"\s*([^\s<>{}\[\]]{1,256})\s*")
-_ARG = re.compile(r"<arg_key>([^<>\n]{1,256})</arg_key>\s*<arg_value>")
+_ARG = re.compile(r"<arg_key>([^<>\n]{1,256})</arg_key>(\s*)<arg_value>")
 _UNVALUE = "</arg_value>"
 
 
 def glm45(text: str) -> Found:
     """``<tool_call>name <arg_key>K</arg_key> <arg_value>V</arg_value> </tool_call>``."""
-    last_close = text.rfind(_UNVALUE)
+    last_close, seams = text.rfind(_UNVALUE), Seams()
 
     def block(text: str, start: int, at: int) -> Attempt | None:
         try:
-            return _glm_call(text, start, at, last_close)
+            return _glm_call(text, start, at, last_close, seams)
         except _Stopped as stopped:
             return stopped.attempt._replace(start=start)
 
-    return walk(text, {_CALL: block}, _GLM_ENDS)
+    found = list(walk(text, {_CALL: block}, _GLM_ENDS))
+    between = "\n" if seams.spaced("end") else ""
+    tags = ("<arg_key>", "</arg_key>", "<arg_value>", _UNVALUE, _UNCALL)
+    return _whole_or_none(text, found, seams, between, tags)
 
 
-def _glm_call(text: str, start: int, at: int, last_close: int) -> Attempt | None:
+def _glm_call(text: str, start: int, at: int, last_close: int, seams: Seams) -> Attempt | None:
     name = _NAME.match(text, at)
     if name is None:
         at = skip_space(text, at)
@@ -145,16 +215,20 @@ def _glm_call(text: str, start: int, at: int, last_close: int) -> Attempt | None
     at = name.end()
     if not starts(text, at, ("<", "{")):
         return None  # words, not a name
+    seams.note("end" if text.startswith(_UNCALL, at) else "name", text[name.end(1) : at])
     arguments: dict[str, str] = {}
     while opened := _ARG.match(text, at):
         close = text.find(_UNVALUE, opened.end()) if opened.end() <= last_close else -1
         if close < 0:
             raise _Stopped("truncated", "the call is cut inside a value", opened.end())
         value = text[opened.end() : close]
-        at = skip_space(text, close + len(_UNVALUE))
+        after = close + len(_UNVALUE)
+        at = skip_space(text, after)
         if "<arg_value>" in value:
             raise _Stopped("invalid_markup", "a value opens inside another", at)
         _keep_argument(arguments, opened[1], value, at)
+        seams.note("key", opened[2])
+        seams.note("end" if text.startswith(_UNCALL, at) else "value", text[after:at])
     if not text.startswith(_UNCALL, at):
         raise _wrong(text, at, "a pair of <arg_key> and <arg_value>, or </tool_call>,")
     return Attempt(start, at + len(_UNCALL), name[1], arguments, untyped=True)

@@ -1,4 +1,4 @@
-"""Write calls in each format, as a model of that format does: the inverse of ``parse_calls``."""
+"""Write calls in each format, as a model of that format does: the inverse of the readers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ _DEEPSEEK_CALL = (
     "<\uff5ctool\u2581call\u2581begin\uff5c>",
     "<\uff5ctool\u2581call\u2581end\uff5c>",
 )
-
-
-def write_calls(calls: Sequence[Step], format: str = "hermes") -> str:
-    """Return the message that makes these calls, in one of ``FORMATS``; ``""`` for none."""
-    return WRITERS[format](calls) if calls else ""
 
 
 def as_json(value: Any) -> str:
@@ -79,12 +74,20 @@ def _llama_pythonic(calls: Sequence[Step]) -> str:
     return f"[{', '.join(map(_call_expression, calls))}]"
 
 
+def _lfm2(calls: Sequence[Step]) -> str:
+    return f"<|tool_call_start|>{_llama_pythonic(calls)}<|tool_call_end|>"
+
+
 def _gemma_tool_code(calls: Sequence[Step]) -> str:
     return "```tool_code\n" + "\n".join(map(_call_expression, calls)) + "\n```"
 
 
 def _mistral(calls: Sequence[Step]) -> str:
     return f"[TOOL_CALLS] [{', '.join(map(_json_call, calls))}]"
+
+
+def _granite33(calls: Sequence[Step]) -> str:
+    return f"<|tool_call|>[{', '.join(map(_json_call, calls))}]"
 
 
 def _enclosed(marks: tuple[str, str], texts: Sequence[str]) -> str:
@@ -144,4 +147,6 @@ WRITERS: dict[str, Callable[[Sequence[Step]], str]] = {
     "openai_message": _openai_message,
     "harmony": _harmony,
     "kimi_k2": _kimi_k2,
+    "lfm2": _lfm2,
+    "granite33": _granite33,
 }

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...errors import SettingError
+from ..formats.literals import read_literal
 from ..formats.strict import MAX_DEPTH, CallFault, deeper_than, read_whole
 from .checking import SchemaFault, Uncheckable, checker, errors, fits
 
@@ -86,17 +87,20 @@ class ToolTable:
         worst = min(found, key=lambda e: order.index(e.validator) if e.validator in order else 9)
         return CallFault(_KINDS.get(worst.validator, "invalid_value"), _schema_error_text(worst))
 
-    def coerce(self, name: str, texts: dict[str, str]) -> dict[str, Any]:
+    def coerce(self, name: str, texts: dict[str, Any], python: bool = False) -> dict[str, Any]:
         """Return arguments written as plain text, as what the schema of ``name`` asks for.
 
-        Text stays text where the schema takes it; else it is read as JSON, if it is JSON.
+        Text stays text where the schema takes it; else it is read as JSON, if it is JSON, or
+        ``python`` and it is a literal of Python's. What is no text stays what it is.
         """
         validator = self._validators.get(name)
         if validator is None:
             return dict(texts)
         known = validator.schema.get("properties", {})
         return {
-            key: text if key not in known else _coerced(text, validator.evolve(schema=known[key]))
+            key: text
+            if key not in known or not isinstance(text, str)
+            else _coerced(text, validator.evolve(schema=known[key]), python)
             for key, text in texts.items()
         }
 
@@ -120,14 +124,16 @@ def _parsed_table(tools: str) -> ToolTable:
     return ToolTable(json.loads(tools))
 
 
-def _coerced(text: str, validator: Any) -> Any:
+def _coerced(text: str, validator: Any, python: bool) -> Any:
     if fits(validator, text):
         return text
     word = text.strip()
     if word in _PYTHON_WORDS:  # chat templates write these where they print Python values
         return _PYTHON_WORDS[word]
     found = read_whole(word)
-    return text if found.fault else found.value
+    if found.fault is None:
+        return found.value
+    return read_literal(word, text) if python else text
 
 
 def _schema_error_text(error: Any) -> str:
