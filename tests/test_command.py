@@ -148,7 +148,22 @@ def test_other_names_of_the_documents() -> None:
         (["mint/Math-v0", "--batch", "9" * 30], ["--batch", "less than"]),
         (["mint/Math-v0", "--batch", "9999", "--group", "9999"], ["9999", "episodes"]),
         (["mint/Math-v0", "--seed", "9" * 30], ["--seed", "less than"]),
-        (["mint/Math-v0", "--dataset", "one.jsonl", "--eval-every", "1"], ["one.jsonl", "split"]),
+        (
+            [
+                "mint/Math-v0",
+                "--dataset",
+                "one.jsonl",
+                "--eval-every",
+                "1",
+                "--eval-settings",
+                '{"split": "test"}',
+            ],
+            ["one.jsonl", "split"],
+        ),
+        (["mint/Math-v0", "--evals", '{"a b": {}}'], ["evals", "a b"]),
+        (["mint/Math-v0", "--evals", '{"x": {"sample": 2}}'], ["sample"]),
+        (["mint/Math-v0", "--eval-temperature", "0", "--eval-samples", "2"], ["all alike"]),
+        (["mint/Math-v0", "--eval-every", "1", "--eval-env", "mint/Moth-v0"], ["mint/Moth-v0"]),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(

@@ -19,17 +19,20 @@ from gspo import GSPO
 import mint_envs
 from mint_envs import Episode, Message, Reward, Task
 from mint_envs.jsonl import whole_rows
+from mint_envs.problems import ProblemRef
 from mint_envs.tokenizers import ByteTokenizer
 from trainers.__main__ import main
 from trainers.backends import SamplingParams, UpdateResult
 from trainers.backends.bandit import BanditBackend
 from trainers.config import TrainConfig
+from trainers.data import open_data
 from trainers.errors import TrainerError
-from trainers.evaluation import environments, evaluate
+from trainers.evaluation import evaluate
 from trainers.grpo import train
 from trainers.log import Log
 from trainers.losses import LOSSES
-from trainers.rollout import EnvPool, collect
+from trainers.pool import EnvPool
+from trainers.rollout import collect
 from trainers.run import Run
 
 
@@ -103,6 +106,10 @@ def run(folder: Path, settings: TrainConfig, backend: Any = None, resume: bool =
     log = Log(out=out)
     train(settings, backend or BanditBackend(), Run(folder, settings, log, resume))
     return out.getvalue()
+
+
+def refs(*seeds: int) -> list[ProblemRef]:
+    return [ProblemRef(seed=seed) for seed in seeds]
 
 
 def rows(folder: Path, name: str = "metrics.jsonl") -> list[dict[str, Any]]:
@@ -186,7 +193,8 @@ def test_a_run_without_any_verdict_reports_no_reward_of_zero(tmp_path: Path) -> 
     text = run(tmp_path, settings)
     assert all("reward" not in row and row["unmeasured"] == 1.0 for row in rows(tmp_path))
     evals = rows(tmp_path, "eval.jsonl")
-    assert evals == [{"step": step, "eval/unmeasured": 1.0} for step in range(4)]
+    blind = {"eval/problems": 4, "eval/held_out": 0.0, "eval/unmeasured": 1.0}
+    assert evals == [{"step": step, **blind} for step in range(4)]
     assert "Step 1: nothing measured, datums=0, reward=nan" in text
     assert "accuracy=" not in text
     assert "nothing measured for 3 steps" in text
@@ -197,10 +205,10 @@ def test_an_evaluation_is_over_what_was_measured(tmp_path: Path) -> None:
     """A table that always says 2 is right on all measured twos, and wrong on all other evens."""
     backend = BanditBackend(alphabet="2")
     settings = config(env="test/Unmeasurable-v0", eval_every=1, eval_samples=3, max_tokens=1)
-    with environments(settings, backend) as (_, held_out):
-        found = evaluate(settings, backend, held_out)
-        assert held_out is not None
-        problems = [env.unwrapped.problem for env in held_out._envs]  # type: ignore[attr-defined]
+    with open_data(settings, backend) as data:
+        ((_, found),) = evaluate(settings, backend, data.evaluations)
+        pool = data.evaluations[0].pool
+        problems = [env.unwrapped.problem for env in pool.envs]  # type: ignore[attr-defined]
     even = [problem for problem in problems if problem % 2 == 0]
     assert 0 < len(even) < len(problems)
     assert found["eval/accuracy"] == pytest.approx(even.count(2) / len(even))
@@ -219,7 +227,7 @@ def test_a_group_is_one_problem_and_equal_contexts_are_one_request() -> None:
 
     backend = Counting()
     pool = EnvPool("test/EvenDigit-v0", 12, backend.tokenizer, {})
-    groups = collect(pool, backend, [5, 6, 7], 4, SamplingParams(2))
+    groups = collect(pool, backend, refs(5, 6, 7), 4, SamplingParams(2))
     assert sum(backend.requests) == 12
     for group in groups:
         assert len({e.infos[-1]["prompt"] for e in group}) == 1
@@ -323,7 +331,7 @@ def test_an_environment_without_tokens_is_refused() -> None:
     backend = BanditBackend()
     pool = EnvPool("CartPole-v1", 2, backend.tokenizer, {})
     with pytest.raises(TrainerError, match="not a sequence of token ids"):
-        collect(pool, backend, [0], 2, SamplingParams(2))
+        collect(pool, backend, refs(0), 2, SamplingParams(2))
 
 
 def test_kl_penalty_is_logged_and_holds_the_policy_back(tmp_path: Path) -> None:

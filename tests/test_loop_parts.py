@@ -9,20 +9,23 @@ import numpy as np
 import pytest
 
 from mint_envs.jsonl import whole_rows
+from mint_envs.problems import ProblemRef
 from trainers.__main__ import main
 from trainers.backends import AdamParams, Datum, SampleRequest, SamplingParams, UpdateResult
 from trainers.backends.bandit import BanditBackend
 from trainers.config import TrainConfig
-from trainers.evaluation import environments, evaluate
-from trainers.grpo import adam_params, problem_seeds, sampling, to_datums, with_kl_penalty
+from trainers.data import Data, open_data
+from trainers.evaluation import evaluate
+from trainers.grpo import adam_params, sampling, to_datums, with_kl_penalty
 from trainers.metrics import step_metrics
+from trainers.pool import EnvPool
 from trainers.report import smooth
-from trainers.rollout import EnvPool, Episode
+from trainers.rollout import Episode
 
 
 def episode(reward: float, length: int = 2, scored: bool = True) -> Episode:
     tokens, end = [1, 2, *[3] * length], 2 + length
-    return Episode(0, tokens, [(2, end)], [-0.5] * length, reward, scored)
+    return Episode(ProblemRef(seed=0), tokens, [(2, end)], [-0.5] * length, reward, scored)
 
 
 def config(**changes: Any) -> TrainConfig:
@@ -65,7 +68,7 @@ def test_the_learning_rate_falls_from_the_first_step_to_the_last() -> None:
 def test_every_step_and_every_seed_has_its_own_problems_and_numbers() -> None:
     pool = EnvPool("mint/Math-v0", 1, None, {})
     settings = [(config(seed=seed), step) for seed in (0, 1) for step in (1, 2)]
-    problems = {tuple(problem_seeds(c, step)) for c, step in settings}
+    problems = {tuple(Data(c, None).problems(step)) for c, step in settings}
     numbers = {sampling(c, pool, step).seed for c, step in settings}
     assert len(problems) == len(numbers) == 4
 
@@ -87,12 +90,10 @@ def test_evaluations_ask_the_same_held_out_problems_whatever_the_seed() -> None:
     for seed in (0, 1):
         settings = config(seed=seed, eval_every=1, eval_problems=30, eval_samples=3)
         backend = Recording()
-        with environments(settings, backend) as (training, held_out):
-            evaluate(settings, backend, held_out)
-            assert {training._envs[0].task._split, held_out._envs[0].task._split} == {  # type: ignore
-                "train",
-                "test",
-            }
+        with open_data(settings, backend) as data:
+            evaluate(settings, backend, data.evaluations)
+            assert data.pool.settings["split"] == "train"
+            assert data.evaluations[0].pool.settings["split"] == "test"
         asked.append(backend.asked)
     assert [contexts for contexts, _ in asked[0]] == [contexts for contexts, _ in asked[1]]
     temperatures = [params.temperature for _, params in asked[0]]

@@ -13,11 +13,13 @@ import pytest
 import mint_envs
 from mint_envs import Episode, Reward, Task
 from mint_envs.core import Prompt
+from mint_envs.problems import ProblemRef
 from trainers.__main__ import main
 from trainers.backends import SamplingParams
 from trainers.backends.bandit import BanditBackend
 from trainers.errors import TrainerError
-from trainers.rollout import EnvPool, collect
+from trainers.pool import EnvPool
+from trainers.rollout import collect
 
 
 class Odd(gym.Env[Any, Any]):
@@ -62,10 +64,16 @@ gym.register(id="odd/Odd-v0", entry_point=Odd, disable_env_checker=True)
 PARAMS = SamplingParams(2)
 
 
-def play(max_turns: int = 100, backend: Any = None, **settings: Any) -> list[Any]:
+def refs(*seeds: int) -> list[ProblemRef]:
+    return [ProblemRef(seed=seed) for seed in seeds]
+
+
+def play(
+    max_turns: int = 100, backend: Any = None, episodes: int = 4, **settings: Any
+) -> list[Any]:
     backend = backend or BanditBackend()
-    pool = EnvPool("odd/Odd-v0", 4, backend.tokenizer, settings)
-    return collect(pool, backend, [1, 2], 2, PARAMS, max_turns=max_turns)
+    pool = EnvPool("odd/Odd-v0", episodes, backend.tokenizer, settings)
+    return collect(pool, backend, refs(1, 2), episodes // 2, PARAMS, max_turns=max_turns)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +94,7 @@ def play(max_turns: int = 100, backend: Any = None, **settings: Any) -> list[Any
 )
 def test_a_broken_environment_is_named(settings: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(TrainerError) as caught:
-        play(**settings)
+        play(episodes=10, **settings)
     for word in words:
         assert word in str(caught.value)
 
@@ -139,7 +147,7 @@ mint_envs.register("odd/SomeLong-v0", SomeLong)
 def test_one_long_prompt_among_others_is_left_out() -> None:
     backend = ShortSighted()
     pool = EnvPool("odd/SomeLong-v0", 20, backend.tokenizer, {})
-    groups = collect(pool, backend, list(range(10)), 2, PARAMS)
+    groups = collect(pool, backend, refs(*range(10)), 2, PARAMS)
     assert {bool(g[0].acts) for g in groups} == {True, False}
     assert all(e.scored == bool(e.acts) for g in groups for e in g)
 
@@ -148,11 +156,11 @@ def test_a_response_that_ends_with_its_last_token_is_not_cut() -> None:
     backend = BanditBackend(alphabet="")  # writes the end of its turn, and nothing else
     pool = EnvPool("mint/Math-v0", 2, backend.tokenizer, {})
     params = SamplingParams(1, stop_tokens=pool.stop_tokens)
-    [[one, two]] = collect(pool, backend, [0], 2, params)
+    [[one, two]] = collect(pool, backend, refs(0), 2, params)
     assert one.length == 1
     assert not one.cut
     assert not two.cut
-    cut = collect(pool, BanditBackend(alphabet="1"), [0], 2, SamplingParams(1))[0]
+    cut = collect(pool, BanditBackend(alphabet="1"), refs(0), 2, SamplingParams(1))[0]
     assert any(e.cut for e in cut)
 
 
@@ -233,9 +241,9 @@ def test_environments_are_closed_after_training_even_if_it_fails(tmp_path: Path)
     )
     eval_too = ["--eval-every", "1", "--eval-problems", "3"]
     assert main(["odd/Closing-v0", *RUN, *eval_too, "--run-dir", str(tmp_path / "a")]) == 0
-    assert len(closed) == 2 + 4 + 3  # two are made to find mistakes early
-    assert main(["odd/Raising-v0", *RUN, "--run-dir", str(tmp_path / "b")]) == 2
-    assert len(closed) == 9 + 1 + 4
+    assert len(closed) == 1 + 4 + 1  # one is made to find mistakes early; there is one problem
+    assert main(["odd/Raising-v0", *RUN, "--run-dir", str(tmp_path / "b")]) == 0
+    assert len(closed) == 6 + 1 + 4 + 8  # an episode that failed is played anew on a fresh copy
 
 
 def test_the_rewards_of_all_turns_count() -> None:
@@ -247,6 +255,6 @@ def test_responses_to_an_environment_that_names_no_stop_end_where_the_model_ends
     pool = EnvPool("odd/Odd-v0", 20, backend.tokenizer, {"turns": 1})
     assert pool.stop_tokens == (256, 258)  # <|endoftext|>, and <|im_end|>, which is eos
     params = SamplingParams(2, stop_tokens=pool.stop_tokens)
-    [episodes] = collect(pool, backend, [0], 20, params)
+    [episodes] = collect(pool, backend, refs(0), 20, params)
     assert {e.cut for e in episodes} == {True, False}
     assert all(e.cut == (e.tokens[-1] not in pool.stop_tokens) for e in episodes)

@@ -121,7 +121,7 @@ def test_another_problem_is_not_taken_for_the_same(tmp_path: Path) -> None:
 def test_settings_given_are_for_rows_that_name_no_environment(tmp_path: Path) -> None:
     path = run(tmp_path / "run", "mint/Math-v0")
     own = rows_of(path)
-    assert own[0]["env_settings"] == {}
+    assert own[0]["env_settings"] == {"split": "train"}
     nameless = [{k: v for k, v in row.items() if not k.startswith("env")} for row in own]
     done = replayed(write(tmp_path / "both.jsonl", own + nameless), "--env", "mint/Math-v0",
                     "--set", "digits=3")  # fmt: skip

@@ -17,9 +17,11 @@ from tool_templates import KNOWING, knowing_tokenizer
 
 from mint_envs import TokenEnv
 from mint_envs.core import Reward
+from mint_envs.problems import ProblemRef
 from mint_envs.tooluse import ToolUseTask
 from trainers.backends import Sample, SampleRequest, SamplingParams
-from trainers.rollout import EnvPool, collect
+from trainers.pool import EnvPool
+from trainers.rollout import collect
 
 ROOT = Path(__file__).parents[1]
 
@@ -104,10 +106,10 @@ def test_the_mask_is_one_on_acts_alone() -> None:
     params = SamplingParams(64, 1.0, pool.stop, pool.stop_tokens)
     twin = TokenEnv(ToolUseTask("keyvalue"), tokenizer)
     turns = 0
-    for group in collect(pool, model, list(range(16)), 4, params):
+    for group in collect(pool, model, [ProblemRef(seed=seed) for seed in range(16)], 4, params):
         for episode in group:
             datum = episode.datum(1.0)
-            obs, _ = twin.reset(seed=episode.seed)
+            obs, _ = twin.reset(seed=episode.ref.seed)
             context, mask = obs.tolist(), [0.0] * len(obs)
             for start, end in episode.acts:
                 act = episode.tokens[start:end]

@@ -16,11 +16,11 @@ from mint_envs.registration import family_of
 from .backends import Backend, LoraParams
 from .command import Command, parse
 from .config import TrainConfig
+from .data import Data
 from .errors import TrainerError
-from .evaluation import split_settings
 from .grpo import train
 from .log import Log, open_sinks
-from .rollout import EnvPool
+from .pool import EnvPool
 from .run import LOCK, Run, claim_folder, read_state, sole_use
 
 #: What a service is asked for when no model is named: the default of MinT's documents.
@@ -75,6 +75,12 @@ def _run_alone(command: Command, made: Sequence[Path]) -> int:
         f"Run: {folder}  (steps={config.steps} batch={config.batch} group={config.group} "
         f"lr={config.lr:g} max_tokens={config.max_tokens} temperature={config.temperature:g})"
     )
+    if config.temperature != 1:
+        log.say(
+            f"Responses are drawn at temperature {config.temperature:g}, and log-probabilities are "
+            "those at 1: so the gradient is of the model at 1, and there is a cross_entropy in "
+            "place of an entropy (docs/training.md)."
+        )
     try:
         run = Run(folder, config, log, command.resume)
     except BaseException:
@@ -157,10 +163,11 @@ def settled(config: TrainConfig, backend: Backend) -> TrainConfig:
 
 
 def _try_environment(config: TrainConfig) -> None:
-    """Find a wrong setting, a broken data set or one too small to split, before the model."""
-    for split in ("train", "test") if config.eval_every else ("train",):
-        with closing(EnvPool(config.env, 1, None, split_settings(config, split))):
-            pass
+    """Find a wrong setting, a broken data set or one that cannot be divided, before the model."""
+    with closing(EnvPool(config.env, 1, None, config.env_settings)) as pool:
+        ours = pool.task is not None
+    if ours:  # another's may be slow to reset
+        Data(config, None).close()
 
 
 def _claim(command: Command) -> tuple[Command, list[Path]]:

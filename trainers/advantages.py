@@ -7,10 +7,12 @@ by length, and the KL penalty.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
+
+from .errors import TrainerError
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,15 +34,37 @@ def group_advantages(rewards_G: Sequence[float], kind: str = "mean") -> Floats:
         kind: ``"mean"``, r - mean (MinT's default); ``"std"``, that over the standard deviation
             (GRPO); ``"rloo"``, r minus the mean of the *others*; ``"dr_grpo"``, r - mean with
             a constant length normalisation (see ``length_weights``).
+
+    Raises:
+        TrainerError: rewards are too large to be centred.
     """
     rewards = np.asarray(rewards_G, dtype=np.float64)
-    centred: Floats = rewards - rewards.mean()
     scale = 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred: Floats = rewards - rewards.mean()
+        if not np.isfinite(centred @ centred):
+            raise TrainerError(too_large(rewards))
     if kind == "std":
         scale = 1.0 / (float(rewards.std()) + 1e-6)
     elif kind == "rloo":
         scale = len(rewards) / max(len(rewards) - 1, 1)
     return centred * scale
+
+
+def too_large(rewards: Iterable[float]) -> str:
+    """Return what to say of rewards that make numbers that are not finite."""
+    largest = max(map(abs, rewards), default=0.0)
+    return f"rewards are as large as {largest:g}: let the environment scale them to about [-1, 1]"
+
+
+def overlong_penalty(length: int, max_tokens: int) -> float:
+    """Return what is added to the reward of a response of ``length`` tokens: from 0 to -1.
+
+    0 up to four fifths of ``max_tokens``, then down in a line to -1 at its end (DAPO's soft
+    overlong punishment, with its proportions).
+    """
+    room = max_tokens / 5
+    return -max(0.0, length - (max_tokens - room)) / room
 
 
 def length_weights(lengths: Sequence[int], kind: str, max_tokens: int) -> Floats:

@@ -113,6 +113,8 @@ def _located(env: str) -> str:
         return locate(env)
     except (MintEnvsError, ImportError) as error:
         raise TrainerError(str(error)) from error
+    except SystemExit as error:
+        raise TrainerError(f"{env}: its module ends the process when it is imported") from error
 
 
 def _dotenv() -> dict[str, str]:

@@ -6,6 +6,8 @@ command ``mint-grpo`` does (``trainers.command``).
 
 from __future__ import annotations
 
+import re
+from copy import copy
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -16,6 +18,39 @@ from .losses import LOSSES, check_loss, known_loss
 
 Positive = Annotated[int, Field(ge=1, le=2**20)]
 Name = Annotated[str, Field(min_length=1)]
+
+
+class EvalConfig(BaseModel):
+    """One evaluation. What is left out is as ``--eval-problems`` and its like say."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    env: Name | None = Field(None, description="environment of an evaluation; default: the run's")
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="its settings, over those of the run if it is the same"
+    )
+    problems: Positive = Field(100, description="problems of an evaluation, no two alike")
+    samples: Positive = Field(1, description="also report pass@k of so many samples")
+    temperature: float | None = Field(
+        None,
+        ge=0,
+        le=10,
+        description="of an evaluation; default: greedy, and samples as the run draws them",
+    )
+    max_tokens: Positive | None = Field(
+        None, description="of an evaluation; default: those of the run"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> EvalConfig:
+        if self.temperature == 0 and self.samples > 1:
+            raise ValueError("samples of an evaluation at temperature 0 are all alike: leave one")
+        return self
+
+
+def _of_eval(name: str) -> Any:
+    """Return the field ``name`` of an evaluation as one of a run."""
+    return copy(EvalConfig.model_fields[name])
 
 
 class TrainConfig(BaseModel):
@@ -38,6 +73,12 @@ class TrainConfig(BaseModel):
         100, description="longest episode, in responses; a longer one is left out as unmeasured"
     )
     seed: int = Field(0, ge=0, lt=2**32, description="seed of problems, sampling and LoRA weights")
+    env_timeout_s: float = Field(
+        600.0, ge=0, description="longest wait for a reset, a step or a batch of them; 0: no limit"
+    )
+    env_retries: int = Field(
+        1, ge=0, le=100, description="an episode whose environment failed is played anew so often"
+    )
 
     # The loss
     loss_fn: Annotated[str, AfterValidator(known_loss)] = Field(
@@ -51,6 +92,11 @@ class TrainConfig(BaseModel):
     )
     length_norm: Literal["none", "token", "sequence", "constant"] = Field(
         "none", description="normalisation by length, folded into the advantages"
+    )
+    overlong: Literal["score", "mask", "shape"] = Field(
+        "score",
+        description="responses that were cut: as they score; not trained on; or less for what is "
+        "in the last fifth of max_tokens, down to -1",
     )
     kl_penalty_coef: float = Field(
         0.0,
@@ -99,8 +145,16 @@ class TrainConfig(BaseModel):
 
     # Evaluation and the run directory
     eval_every: int = Field(0, ge=0, description="evaluate every so many steps; 0: never")
-    eval_problems: Positive = Field(100, description="held-out problems of an evaluation")
-    eval_samples: Positive = Field(1, description="also report pass@k of so many samples")
+    eval_env: Name | None = _of_eval("env")
+    eval_settings: dict[str, Any] = _of_eval("settings")
+    eval_problems: Positive = _of_eval("problems")
+    eval_samples: Positive = _of_eval("samples")
+    eval_temperature: float | None = _of_eval("temperature")
+    eval_max_tokens: Positive | None = _of_eval("max_tokens")
+    evals: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description='more evaluations by name: {"long": {"max_tokens": 64, "settings": {}}}',
+    )
     save_every: int = Field(20, ge=0, description="checkpoint every so many steps; 0: at the end")
     run_dir: Name | None = Field(None, description="folder of the run; default: runs/<env>-<time>")
     log_to: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = Field(
@@ -110,6 +164,10 @@ class TrainConfig(BaseModel):
     @model_validator(mode="after")
     def _check(self) -> TrainConfig:
         check_loss(self.loss_fn, self.loss_fn_config)
+        for name in self.evals:
+            if not re.fullmatch(r"[\w.-]+", name):
+                raise ValueError(f"evals: the name {name!r} may have letters, digits, _ . - only")
+        _ = self.evaluations
         if self.batch * self.group > 2**20:
             raise ValueError(
                 f"batch={self.batch} times group={self.group} is more than {2**20} episodes a "
@@ -125,6 +183,12 @@ class TrainConfig(BaseModel):
         if not (self.train_mlp or self.train_attn or self.train_unembed):
             raise ValueError("set at least one of train_mlp, train_attn, train_unembed")
         return self
+
+    @property
+    def evaluations(self) -> dict[str, EvalConfig]:
+        """All evaluations by name; ``""`` is the one that has none."""
+        flat = {name: getattr(self, f"eval_{name}") for name in EvalConfig.model_fields}
+        return {name: EvalConfig(**{**flat, **own}) for name, own in {"": {}, **self.evals}.items()}
 
     @property
     def loss_fn_config(self) -> dict[str, float]:

@@ -1,101 +1,108 @@
-"""Evaluation on held-out problems: greedy accuracy, and pass@k."""
+"""Evaluations: accuracy, greedy or drawn, and pass@k, each with its interval."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-import mint_envs  # noqa: F401  (registers the ids)
-from mint_envs.errors import MintEnvsError
-from mint_envs.registration import settings_of
-
 from .backends import Backend, SamplingParams
 from .config import TrainConfig
+from .data import Evaluation
 from .metrics import FULL_MARK
-from .rollout import EnvPool, collect
-
-#: Seeds of evaluations come from a stream of their own.
-_STREAM = 0x65766131
+from .rollout import Episode, collect
 
 
-def split_settings(config: TrainConfig, split: str) -> dict[str, object]:
-    """Return the environment's settings for ``"train"`` or ``"test"``.
+def evaluate(
+    config: TrainConfig, backend: Backend, evaluations: Sequence[Evaluation]
+) -> list[tuple[str, dict[str, float]]]:
+    """Return the metrics of each evaluation, with what is printed of it.
 
-    An environment with a ``split`` setting gets it, unless the user chose one or there is no
-    evaluation: then its data are not divided. Others are told apart by their seeds alone.
+    ``eval/accuracy`` and ``eval/reward`` are of greedy responses, or of those that are drawn where
+    a temperature was given; ``eval/pass_at_k`` is the fraction of problems with a full mark among
+    k. Fractions of problems have 95 % intervals (Wilson): ``_low`` and ``_high``. All are over what
+    was measured, and left out where nothing was. (An accuracy over k responses to each problem has
+    no interval, since they are not independent.) The problems are the same at every evaluation,
+    and in every run of whatever seed.
     """
-    chosen = "split" in config.env_settings or not config.eval_every
-    if chosen or not _has_split(config.env):
-        return dict(config.env_settings)
-    return {**config.env_settings, "split": split}
+    return [(_title(one), _evaluate(config, backend, one)) for one in evaluations]
 
 
-@contextmanager
-def environments(config: TrainConfig, backend: Backend) -> Iterator[tuple[EnvPool, EnvPool | None]]:
-    """Yield the environments of training and of evaluation (None if there will be none)."""
-    with ExitStack() as stack:
-
-        def pool(split: str, size: int) -> EnvPool:
-            settings, ends = split_settings(config, split), getattr(backend, "stop_tokens", ())
-            made = EnvPool(config.env, size, backend.tokenizer, settings, ends)
-            return stack.enter_context(closing(made))
-
-        training = pool("train", config.batch * config.group)
-        yield training, pool("test", config.eval_problems) if config.eval_every else None
+def _title(one: Evaluation) -> str:
+    heat = one.settings.temperature
+    manner = f"temperature {heat:g}" if heat else "greedy"
+    return f"{f'of {one.name} ' if one.name else ''}({one.title}, {manner})"
 
 
-def evaluate(config: TrainConfig, backend: Backend, pool: EnvPool | None) -> dict[str, float]:
-    """Return ``eval/accuracy`` and ``eval/reward`` of greedy responses, and ``eval/pass_at_k``.
-
-    All are over what was measured, and left out where nothing was; ``eval/unmeasured`` is there
-    if some responses were not. The problems are the same at every evaluation, and in every run
-    of whatever seed.
-    """
-    assert pool is not None
-    state = np.random.SeedSequence(_STREAM).generate_state(config.eval_problems)
-    seeds = [int(seed) for seed in state]
-    greedy = SamplingParams(config.max_tokens, 0.0, pool.stop, pool.stop_tokens)
-    episodes = [
-        group[0] for group in collect(pool, backend, seeds, 1, greedy, max_turns=config.max_turns)
-    ]
-    rewards = np.array([episode.reward for episode in episodes if episode.scored])
+def _evaluate(config: TrainConfig, backend: Backend, one: Evaluation) -> dict[str, float]:
+    heat, k = one.settings.temperature, one.settings.samples
+    drawn = heat is not None and k > 1
+    first = [] if drawn else _play(config, backend, one, heat or 0.0, 1)
+    heat = config.temperature if heat is None else heat
+    samples = _play(config, backend, one, heat, k) if k > 1 else []
+    shown = [episode for draw in (samples if drawn else first) for episode in draw]
+    rewards = np.array([episode.reward for episode in shown if episode.scored])
     found: dict[str, float | None] = {
-        "eval/accuracy": _mean(rewards >= FULL_MARK),
-        "eval/reward": _mean(rewards),
-        "eval/unmeasured": 1.0 - len(rewards) / len(episodes) or None,
+        "problems": len(one.refs),
+        "held_out": float(one.held_out),
+        **_share("accuracy", rewards >= FULL_MARK, interval=not drawn),
+        "reward": _mean(rewards),
+        "unmeasured": 1.0 - len(rewards) / len(shown) or None,
+        **(_pass_at(samples) if samples else {}),
     }
-    if config.eval_samples > 1:
-        found[f"eval/pass_at_{config.eval_samples}"] = _pass_at(config, backend, pool, seeds)
-    return {name: value for name, value in found.items() if value is not None}
+    prefix = f"eval/{one.name}/" if one.name else "eval/"
+    return {f"{prefix}{name}": value for name, value in found.items() if value is not None}
 
 
-def _pass_at(
-    config: TrainConfig, backend: Backend, pool: EnvPool, seeds: list[int]
-) -> float | None:
-    """Sample k responses for each problem; return the fraction with a full mark among them.
+def _play(
+    config: TrainConfig, backend: Backend, one: Evaluation, temperature: float, draws: int
+) -> list[list[Episode]]:
+    """Return so many draws of one response to each problem."""
+    params = [
+        SamplingParams(
+            one.settings.max_tokens or config.max_tokens,
+            temperature,
+            one.pool.stop,
+            one.pool.stop_tokens,
+            seed=draw + 1 if temperature else 0,
+        )
+        for draw in range(draws)
+    ]
+    groups = [collect(one.pool, backend, one.refs, 1, p, None, config.max_turns) for p in params]
+    return [[episode for (episode,) in draw] for draw in groups]
+
+
+def _pass_at(samples: Sequence[Sequence[Episode]]) -> dict[str, float | None]:
+    """Return the fraction of problems with a full mark among their k responses.
 
     A problem without one, of which a response was not measured, is left out.
     """
-    passed, blind = np.zeros((2, len(seeds)), dtype=bool)
-    for draw in range(config.eval_samples):
-        params = SamplingParams(
-            config.max_tokens, config.temperature, pool.stop, pool.stop_tokens, seed=draw + 1
-        )
-        groups = collect(pool, backend, seeds, 1, params, max_turns=config.max_turns)
-        passed |= [episode.scored and episode.reward >= FULL_MARK for (episode,) in groups]
-        blind |= [not episode.scored for (episode,) in groups]
-    return _mean(passed[passed | ~blind])
+    passed, blind = np.zeros((2, len(samples[0])), dtype=bool)
+    for draw in samples:
+        passed |= [episode.scored and episode.reward >= FULL_MARK for episode in draw]
+        blind |= [not episode.scored for episode in draw]
+    return _share(f"pass_at_{len(samples)}", passed[passed | ~blind])
 
 
-def _has_split(env: str) -> bool:
-    try:
-        return "split" in settings_of(env)
-    except (MintEnvsError, KeyError):
-        return False
+def _share(
+    name: str, right: npt.NDArray[np.bool_], interval: bool = True
+) -> dict[str, float | None]:
+    """Return a fraction of problems and its interval."""
+    share = _mean(right)
+    if share is None or not interval:
+        return {name: share}
+    low, high = wilson(share, len(right))
+    return {name: share, f"{name}_low": low, f"{name}_high": high}
+
+
+def wilson(share: float, n: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share of ``n``, after Wilson."""
+    z = 1.959964
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
 def _mean(values: npt.NDArray[Any]) -> float | None:

@@ -11,14 +11,20 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-import numpy as np
-
-from .advantages import group_advantages, kl_penalties, length_weights, no_signal
+from .advantages import (
+    group_advantages,
+    kl_penalties,
+    length_weights,
+    no_signal,
+    overlong_penalty,
+)
 from .backends import AdamParams, Backend, Datum, SamplingParams
 from .config import TrainConfig
-from .evaluation import environments, evaluate
+from .data import open_data
+from .evaluation import evaluate
 from .metrics import step_metrics
-from .rollout import EnvPool, Episode, collect
+from .pool import EnvPool
+from .rollout import Episode, collect
 from .run import Run
 
 
@@ -28,14 +34,14 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
     The random numbers of a step come from ``config.seed`` and the step alone, so a resumed run
     goes on as the uninterrupted one would have.
     """
-    with environments(config, backend) as (pool, held_out):
-        if run.next_step == 1 and config.eval_every:
-            run.log_eval(0, evaluate(config, backend, held_out))
+    with open_data(config, backend) as data:
+        if run.next_step == 1:
+            run.log_eval(0, evaluate(config, backend, data.evaluations))
         for step in run.steps(config.steps):
             clock = Clock()
             groups_P = collect(
-                pool, backend, problem_seeds(config, step), config.group,
-                sampling(config, pool, step), run.show_rollout, config.max_turns,
+                data.pool, backend, data.problems(step), config.group,
+                sampling(config, data.pool, step), run.show_rollout, config.max_turns,
             )  # fmt: skip
             clock.lap("sample_and_score")
             datums, equal_groups = to_datums(config, groups_P)
@@ -51,20 +57,18 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
                 update, kl_base = None, 0.0
             run.log_step(
                 step,
-                step_metrics(groups_P, datums, equal_groups, update, kl_base, clock.laps),
+                step_metrics(
+                    groups_P, datums, equal_groups, update, kl_base, clock.laps,
+                    config.temperature, data.pool.take_faults(),
+                ),
                 groups_P,
+                data.pool,
                 backend.tokenizer.decode,
-            )
+            )  # fmt: skip
             if config.eval_every and (step % config.eval_every == 0 or step == config.steps):
-                run.log_eval(step, evaluate(config, backend, held_out))
+                run.log_eval(step, evaluate(config, backend, data.evaluations))
             if run.wants_checkpoint(step, config.steps):
                 run.save_checkpoint(step, backend)
-
-
-def problem_seeds(config: TrainConfig, step: int) -> list[int]:
-    """Return the seeds of the P problems of a step."""
-    state = np.random.SeedSequence([config.seed, step]).generate_state(config.batch)
-    return [int(seed) for seed in state]
 
 
 def sampling(config: TrainConfig, pool: EnvPool, step: int) -> SamplingParams:
@@ -92,20 +96,25 @@ def to_datums(
     """Return what there is to learn from, and how many groups had equal rewards.
 
     Unmeasured episodes are in no baseline; a group of fewer than two measured ones teaches
-    nothing, and is counted with the equal ones.
+    nothing, and is counted with the equal ones. With ``overlong="mask"`` a response that was cut
+    counts in the baseline, and is not learned from.
     """
     chosen: list[tuple[Episode, float]] = []
     equal = 0
     for group in groups_P:
         measured = [episode for episode in group if episode.scored]
-        rewards = [episode.reward for episode in measured]
+        rewards = [trained_reward(config, episode) for episode in measured]
         if len(measured) < 2 or no_signal(rewards):
             equal += 1
             _note(measured, [0.0] * len(measured))
             continue
         advantages_G = group_advantages(rewards, config.advantage)
         _note(measured, advantages_G.tolist())
-        chosen += [(e, float(a)) for e, a in zip(measured, advantages_G, strict=True) if e.length]
+        chosen += [
+            (e, float(a))
+            for e, a in zip(measured, advantages_G, strict=True)
+            if e.length and not (e.cut and config.overlong == "mask")
+        ]
     if not chosen:
         return [], equal
     weights = length_weights(
@@ -113,6 +122,14 @@ def to_datums(
     )
     datums = [e.datum(a * float(w)) for (e, a), w in zip(chosen, weights, strict=True)]
     return datums, equal
+
+
+def trained_reward(config: TrainConfig, episode: Episode) -> float:
+    """Return the reward that advantages are made of: the environment's, less what is overlong."""
+    if config.overlong != "shape":
+        return episode.reward
+    longest = max((end - start for start, end in episode.acts), default=0)
+    return episode.reward + overlong_penalty(longest, config.max_tokens)
 
 
 def _note(episodes: Sequence[Episode], advantages: Sequence[float]) -> None:

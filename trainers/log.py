@@ -89,18 +89,31 @@ class Log:
             return f"avg_reward={metrics['reward']:.3f}"
         return f"accuracy={metrics['accuracy']:.1%}"
 
-    def evaluation(self, step: int, metrics: Mapping[str, float]) -> None:
-        """Print the line of an evaluation, and forward its metrics."""
-        values = ", ".join(f"{k.removeprefix('eval/')}={v:.1%}" for k, v in metrics.items())
-        self.say(f"Eval after step {step} (held out, greedy): {values}")
+    def evaluation(self, step: int, found: Sequence[tuple[str, Mapping[str, float]]]) -> None:
+        """Print a line for each evaluation, and forward all metrics."""
+        for title, metrics in found:
+            self.say(f"Eval after step {step} {title}: {', '.join(_shares(metrics))}")
         for sink in self._sinks:
-            sink(step, metrics)
+            sink(step, {name: value for _, metrics in found for name, value in metrics.items()})
 
     def close(self) -> None:
         """Take the progress bar away."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
+
+
+def _shares(metrics: Mapping[str, float]) -> list[str]:
+    """Return what is measured, as per cent, with its interval where there is one."""
+    shown = []
+    for name, value in metrics.items():
+        last = name.rpartition("/")[2]
+        if last in ("problems", "held_out") or last.endswith(("_low", "_high")):
+            continue
+        low, high = metrics.get(f"{name}_low"), metrics.get(f"{name}_high")
+        between = "" if low is None or high is None else f" ({low:.1%} to {high:.1%})"
+        shown.append(f"{last}={value:.1%}{between}")
+    return shown
 
 
 class _Console(Console):

@@ -22,14 +22,21 @@ def step_metrics(
     update: UpdateResult | None,
     kl_base: float,
     seconds: Mapping[str, float],
+    temperature: float = 1.0,
+    faults: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
     """Return the metrics of a step.
 
     Rewards, accuracy and pass@group are over measured episodes only, and are left out of a step
     that has none; ``accuracy`` is the fraction with full marks, ``pass_at_group`` that of groups
-    with one. ``entropy`` is the sampler's, estimated from the log-probabilities
-    of what it drew; ``kl_sample_train`` is the mean of sampler minus trainer log-probability
-    before the update (0 if they agree). Seconds are by phase, tokens per second by theirs.
+    with one, ``groups_all_good`` that of groups
+    in which all have one, ``groups_all_bad`` that of groups in which none earned anything. A
+    mixture's ``accuracy/ID`` and ``reward/ID`` are those of one member.
+
+    ``entropy`` is the sampler's, estimated from the log-probabilities of what it drew. Those are at
+    temperature 1, so of what is drawn at another it is the ``cross_entropy`` between the two, and
+    is called so. ``kl_sample_train`` is the mean of sampler minus trainer log-probability before
+    the update (0 if they agree). Seconds are by phase, tokens per second by theirs.
     """
     episodes = [episode for group in groups_P for episode in group]
     measured = [episode for episode in episodes if episode.scored]
@@ -44,9 +51,11 @@ def step_metrics(
         "unmeasured": 1.0 - len(measured) / len(episodes),
         "truncated": _mean(np.array([e.truncated or e.cut for e in episodes])),
         "response_tokens": _mean(lengths),
-        "entropy": -_mean(logprobs),
+        "turns": _mean(np.array([len(episode.acts) for episode in episodes])),
+        "entropy" if temperature == 1 else "cross_entropy": -_mean(logprobs),
         "kl_sample_train": _kl(datums, update),
         "kl_base": kl_base,
+        **{f"env/{name}": float(count) for name, count in (faults or {}).items()},
         **{f"update/{k}": v for k, v in sorted((update.metrics if update else {}).items())},
         "sample_tokens_per_s": sampled / max(seconds.get("sample_and_score", 0.0), 1e-9),
         "train_tokens_per_s": trained / seconds["update"] if "update" in seconds else 0.0,
@@ -59,14 +68,35 @@ def _verdicts(groups_P: Sequence[Sequence[Episode]]) -> dict[str, float]:
     """Return what the measured episodes earned; there is at least one."""
     groups = [np.array([e.reward for e in group if e.scored]) for group in groups_P]
     rewards = np.concatenate(groups)
+    groups = [group for group in groups if len(group)]
+    with np.errstate(over="ignore", invalid="ignore"):  # ``Run`` says what is not finite
+        spread = float(rewards.std())
     return {
         "reward": _mean(rewards),
-        "reward_std": float(rewards.std()),
+        "reward_std": spread,
         "accuracy": _mean(rewards >= FULL_MARK),
-        "pass_at_group": _mean(
-            np.array([group.max() >= FULL_MARK for group in groups if len(group)])
-        ),
+        "pass_at_group": _mean(np.array([group.max() >= FULL_MARK for group in groups])),
+        "groups_all_good": _mean(np.array([group.min() >= FULL_MARK for group in groups])),
+        "groups_all_bad": _mean(np.array([group.max() <= 0 for group in groups])),
+        **_by_member([e for group in groups_P for e in group if e.scored]),
     }
+
+
+def _by_member(episodes: Sequence[Episode]) -> dict[str, float]:
+    """Return the accuracy and reward of each member of a mixture, which names them in metadata."""
+    rewards: dict[str, list[float]] = {}
+    for episode in episodes:
+        metadata = episode.infos[-1].get("metadata") if episode.infos else None
+        member = metadata.get("env") if isinstance(metadata, Mapping) else None
+        if isinstance(member, str):
+            rewards.setdefault(member, []).append(episode.reward)
+    return {
+        f"{name}/{member}": float(np.mean(values))
+        for member, earned in sorted(rewards.items())
+        for name, values in (
+            ("accuracy", np.array(earned) >= FULL_MARK), ("reward", np.array(earned))
+        )
+    }  # fmt: skip
 
 
 def _kl(datums: Sequence[Datum], update: UpdateResult | None) -> float:

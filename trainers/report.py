@@ -39,7 +39,8 @@ def draw_curve(folder: Path) -> None:
     evals = _rows(folder / "eval.jsonl")
     if evals:
         held_out = _column(evals, "eval/accuracy")
-        axes.plot(_column(evals, "step"), held_out, "o-", color="tab:orange", label=_HELD_OUT)
+        label = "accuracy, not held out" if evals[-1].get("eval/held_out") == 0 else _HELD_OUT
+        axes.plot(_column(evals, "step"), held_out, "o-", color="tab:orange", label=label)
     _write(figure, axes, folder / "curve.svg")
 
 

@@ -36,17 +36,20 @@ from mint_envs.errors import DatasetError
 from mint_envs.jsonl import append_rows, cut_rows
 from mint_envs.reports.drawing import NEEDED, can_draw
 
+from .advantages import too_large
 from .backends import Backend
 from .config import TrainConfig
 from .errors import TrainerError
-from .evaluation import split_settings
 from .log import Log
+from .pool import EnvPool
 from .report import draw_curve
 from .rollout import Episode
 from .transcript import rollout_row
 
 LOCK = ".lock"
 _KEPT_CHECKPOINTS = 2
+#: Rewards beyond this, and not the learning rate, are why something is not finite.
+_LARGE_REWARD = 1e6
 
 
 class Run:
@@ -102,23 +105,21 @@ class Run:
         step: int,
         metrics: Mapping[str, float],
         groups_P: Sequence[Sequence[Episode]],
+        pool: EnvPool,
         decode: Callable[[Sequence[int]], str],
     ) -> None:
-        """Append a step to the files and print it. ``decode`` is the tokenizer's.
+        """Append a step to the files and print it. ``pool`` made it; ``decode`` is the tokenizer's.
 
         Raises:
-            TrainerError: a metric is not finite: training has diverged.
+            TrainerError: a metric is not finite: rewards are too large, or training has diverged.
         """
         for name, value in metrics.items():
             if not math.isfinite(value):
-                raise TrainerError(
-                    f"step {step} diverged: {name}={value}. Lower --lr, or set --grad-clip. "
-                    f"{self._way_on('Then')}"
-                )
+                raise TrainerError(self._not_finite(step, name, value, groups_P))
         origin = {
-            "env": self._config.env,
+            "env": pool.env,
             "version": mint_envs.__version__,
-            "env_settings": split_settings(self._config, "train"),
+            "env_settings": pool.settings,
         }
         rows = [
             {**origin, "step": step, **rollout_row(episode, decode)}
@@ -129,10 +130,25 @@ class Run:
         self._append("metrics.jsonl", [{"step": step, **metrics}])
         self._log.step(step, metrics)
 
-    def log_eval(self, step: int, metrics: Mapping[str, float]) -> None:
-        """Append an evaluation to its file and print it."""
-        self._append("eval.jsonl", [{"step": step, **metrics}])
-        self._log.evaluation(step, metrics)
+    def _not_finite(
+        self, step: int, name: str, value: float, groups_P: Sequence[Sequence[Episode]]
+    ) -> str:
+        """Return what to say of a metric that is not finite, and what to do."""
+        rewards = [e.reward for group in groups_P for e in group if e.scored]
+        if max(map(abs, rewards), default=0.0) > _LARGE_REWARD:
+            return f"step {step}: {name}={value}: {too_large(rewards)}. {self._way_on('Then')}"
+        return (
+            f"step {step} diverged: {name}={value}. Lower --lr, or set --grad-clip. "
+            f"{self._way_on('Then')}"
+        )
+
+    def log_eval(self, step: int, found: Sequence[tuple[str, Mapping[str, float]]]) -> None:
+        """Append evaluations to their file, one row for all of a step, and print them."""
+        if not found:
+            return
+        row = {name: value for _, metrics in found for name, value in metrics.items()}
+        self._append("eval.jsonl", [{"step": step, **row}])
+        self._log.evaluation(step, found)
 
     def wants_checkpoint(self, step: int, last: int) -> bool:
         """Return whether to save now: every ``save_every`` steps, at the end, and when stopping."""

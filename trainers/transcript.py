@@ -19,7 +19,7 @@ def rollout_row(episode: Episode, decode: Decode) -> dict[str, Any]:
     """
     last = episode.infos[-1] if episode.infos else {}
     return {
-        "seed": episode.seed,
+        **episode.ref.to_row(),
         "problem_id": last.get("problem_id", ""),
         "prompt": last.get("prompt", ""),
         "response": last.get("response", ""),

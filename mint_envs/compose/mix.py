@@ -62,6 +62,8 @@ class MixTask(Task[MixProblem]):
         weights = np.array([member.weight for member in self._members])
         self._shares = weights / weights.sum()
         self.stop: Sequence[str] = _common_stops(self._members)
+        #: Whether ``split`` divides the problems of all members.
+        self.divides = all(_has_split(member.id) for member in self._members)
         self.nondeterministic = any(member.task.nondeterministic for member in self._members)
 
     @property

@@ -26,7 +26,7 @@ def draw_curve(rollouts: Rollouts) -> str:
     if evals:
         values = [row["eval/reward"] for row in evals]
         steps = [row["step"] for row in evals]
-        axes.plot(steps, values, "o-", color="tab:orange", label="held out, greedy")
+        axes.plot(steps, values, "o-", color="tab:orange", label="evaluation")
     axes.set_ylim(min(0.0, *axes.get_ylim()), max(1.0, axes.get_ylim()[1]))
     axes.set_xlabel("step")
     axes.legend(frameon=False)
