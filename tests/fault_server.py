@@ -137,6 +137,7 @@ class Service:
         self.jwt = False
         self.logprobs = True
         self.stops = True
+        self.deletes = True
         self.gate: threading.Barrier | None = None  # holds samples till so many are in flight
         self._lock = threading.RLock()
         self._forget()
@@ -193,6 +194,8 @@ class Service:
     def answer(self, path: str, body: dict[str, Any], headers: dict[str, str]) -> Any:
         with self._lock:
             self._check_key(path, headers)
+            if path.startswith("training_runs/"):
+                return self._delete(path.removeprefix("training_runs/"))
             endpoint = getattr(self, "do_" + path.strip("/").replace("/", "_"), None)
             if endpoint is None:
                 raise Refused(404, f"no such endpoint: {path}")
@@ -204,6 +207,13 @@ class Service:
         good = (JWT,) if self.jwt and path not in raw else GOOD_KEYS
         if path != "healthz" and key not in good:
             raise Refused(401, f"invalid key {key}")
+
+    def _delete(self, path: str) -> Any:
+        if not self.deletes:
+            raise Refused(404, "no such endpoint")
+        model, _, checkpoint = path.partition("/checkpoints/")
+        del self.disk[f"tinker://{model}/{checkpoint}"]
+        return {}
 
     def do_healthz(self, _: Any) -> Any:
         return {"status": "ok"}
@@ -374,6 +384,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         pass
+
+    def do_DELETE(self) -> None:
+        self._serve()
 
     def do_GET(self) -> None:
         self._serve()

@@ -45,7 +45,7 @@ def test_the_documents_defaults_of_math_on_a_service(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("MINT_API_KEY", "tml-x")
     command = parse(["mint/Math-v0"])
     assert command.config.backend == "mint"
-    assert command.config.save_every == 1  # a service may be gone at any step
+    assert command.config.rolling_every == 1  # a service may be gone at any step
     assert command.api_key == "tml-x"
     for name, value in MATH["documents"].items():
         assert getattr(command.config, name) == value

@@ -172,7 +172,7 @@ def test_metrics_with_keys_missing_are_still_drawn(folder: Path) -> None:
 def test_runs_that_start_in_the_same_second_have_folders_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("trainers.command._run_folder", lambda config: Path("runs/same"))
+    monkeypatch.setattr("trainers.command.run_folder", lambda config: Path("runs/same"))
     for _ in range(3):
         assert main([*ARGV, "--steps", "1"]) == 0
     assert sorted(p.name for p in Path("runs").iterdir()) == ["same", "same-2", "same-3"]
@@ -198,10 +198,10 @@ def test_ctrl_c_twice_while_saving_waits_and_says_how_to_go_on(
 ) -> None:
     save = BanditBackend.save
 
-    def impatient(self: BanditBackend, name: str) -> tuple[str, str]:
+    def impatient(self: BanditBackend, name: str, rolling: bool = False) -> tuple[str, str]:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGTERM)
-        return save(self, name)
+        return save(self, name, rolling)
 
     monkeypatch.setattr(BanditBackend, "save", impatient)
     assert main([*ARGV, "--steps", "8", "--run-dir", "r"]) == 130

@@ -5,23 +5,24 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mint_envs.registration import family_of
 
 from .backends import Backend, LoraParams
 from .command import Command, parse
-from .config import TrainConfig
+from .config import TrainConfig, preset_changes
 from .data import Data
 from .errors import TrainerError
 from .grpo import train
 from .log import Log, open_sinks
 from .pool import EnvPool
-from .run import LOCK, Run, claim_folder, read_state, sole_use
+from .run import LOCK, Run, claim_folder, fall_back, read_state, sole_use
 
 #: What a service is asked for when no model is named: the default of MinT's documents.
 _SERVICE_MODEL = "Qwen/Qwen3-0.6B"
@@ -32,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a path in a terminal without Unicode
     try:
-        return _run(parse(sys.argv[1:] if argv is None else argv))
+        run = start(parse(sys.argv[1:] if argv is None else argv))
+        return 130 if run.interrupted else 0
     except TrainerError as error:
         print(f"mint-grpo: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -45,42 +47,66 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _run(command: Command) -> int:
+def start(
+    command: Command, adapter: Any = None, reward_range: tuple[float, float] = (0.0, 1.0)
+) -> Run:
+    """Train as the command says; return the run.
+
+    ``adapter``, if it is one's that is trained on, gets the tokenizer and is told of each step.
+    """
     config = command.config
     if config.backend == "local" and command.api_key is None and not command.resume:
         print("No MINT_API_KEY: training on this machine, with the local backend.", flush=True)
     _try_environment(config)
     command, made = _claim(command)
     with sole_use(command.folder):
-        return _run_alone(command, made)
+        return _run_alone(command, made, _Adapter(adapter, reward_range))
 
 
-def _run_alone(command: Command, made: Sequence[Path]) -> int:
+class _Adapter(NamedTuple):
+    """An adapter that takes part in its training, or None, and the range of its rewards."""
+
+    adapter: Any
+    reward_range: tuple[float, float]
+
+    def give(self, tokenizer: Any) -> None:
+        """Let it decode by the model's tokenizer, unless it has one."""
+        if self.adapter is not None and getattr(self.adapter, "_tokenizer", True) is None:
+            self.adapter._tokenizer = tokenizer
+
+    @property
+    def told(self) -> Callable[[int, Sequence[float], int], None] | None:
+        """What is told of each step: (step, rewards as the adapter gave them, datums)."""
+        evaluate = getattr(self.adapter, "evaluate", None)
+        low, high = self.reward_range
+        return evaluate and (
+            lambda step, rewards, datums: evaluate(
+                step, [low + reward * (high - low) for reward in rewards], datums
+            )
+        )
+
+
+def _run_alone(command: Command, made: Sequence[Path], own: _Adapter) -> Run:
     """Train in ``command.folder``, which no other process uses; ``made`` are folders new for it."""
     config, folder = command.config, command.folder
     if not command.resume:
         claim_folder(folder)  # another may have been faster
     try:
         backend = make_backend(command)
-        sinks = open_sinks(config.log_to, folder, config.model_dump(mode="json"))
+        sinks = open_sinks(config, folder)
     except BaseException:
         _unmake(made)
         raise
     config = settled(config, backend)
-    log = Log(sinks, reward_line=family_of(config.env).says_reward)
+    own.give(backend.tokenizer)
+    log = Log(sinks, reward_line=family_of(config.env).says_reward, told=own.told)
     log.say(f"Model: {backend.model}")
-    for note in getattr(backend, "notes", ()):
-        log.say(note)
     log.say(
         f"Run: {folder}  (steps={config.steps} batch={config.batch} group={config.group} "
         f"lr={config.lr:g} max_tokens={config.max_tokens} temperature={config.temperature:g})"
     )
-    if config.temperature != 1:
-        log.say(
-            f"Responses are drawn at temperature {config.temperature:g}, and log-probabilities are "
-            "those at 1: so the gradient is of the model at 1, and there is a cross_entropy in "
-            "place of an entropy (docs/training.md)."
-        )
+    for note in (*getattr(backend, "notes", ()), *_notes(config, command.presets)):
+        log.say(note)
     try:
         run = Run(folder, config, log, command.resume)
     except BaseException:
@@ -97,9 +123,22 @@ def _run_alone(command: Command, made: Sequence[Path]) -> int:
     if run.saved_path is not None:
         log.say(f"Saved: {run.saved_path}")
     if run.interrupted:
-        log.say(f"Go on with: mint-grpo --resume {folder}")
-        return 130
-    return 0
+        log.say(f"Go on with: {run.way_on}")
+    return run
+
+
+def _notes(config: TrainConfig, presets: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a run says of itself once."""
+    changed = preset_changes(config, presets)
+    words = [f"{name}={value} (documents: {was})" for name, (value, was) in changed.items()]
+    if words:
+        yield f"By preset, and not as in the documents: {', '.join(words)}"
+    if config.temperature != 1:
+        yield (
+            f"Responses are drawn at temperature {config.temperature:g}, and log-probabilities are "
+            "those at 1: so the gradient is of the model at 1, and there is a cross_entropy in "
+            "place of an entropy (docs/training.md)"
+        )
 
 
 def make_backend(command: Command) -> Backend:
@@ -140,16 +179,25 @@ def _local_backend(config: TrainConfig, lora: LoraParams, checkpoint: str | None
 
 def _mint_backend(command: Command, lora: LoraParams, checkpoint: str | None) -> Backend:
     from .backends.mint import MintBackend
+    from .backends.mint_sdk import Lost
 
     config = command.config
-    return MintBackend(
+    make = partial(
+        MintBackend,
         config.base_model or _SERVICE_MODEL,
         lora,
         api_key=command.api_key,
         base_url=command.base_url,
         tokenizer=config.tokenizer,
-        resume_from=checkpoint,
+        ttl_days=config.ttl_days,
+        keep=config.keep,
     )
+    try:
+        return make(resume_from=checkpoint)
+    except Lost:  # a rolling one lives two hours
+        if checkpoint is None or (lasting := fall_back(command.folder)) is None:
+            raise
+        return make(resume_from=lasting["training"])
 
 
 def settled(config: TrainConfig, backend: Backend) -> TrainConfig:

@@ -64,7 +64,7 @@ MINT_BASE_MODEL, MINT_LORA_RANK, MINT_API_KEY (a service in place of this machin
 """
 
 #: Environment variables of the MinT documents whose names are not MINT_RL_<FIELD>.
-_NAMES = {"base_model": "MINT_BASE_MODEL", "rank": "MINT_LORA_RANK"}
+NAMES = {"base_model": "MINT_BASE_MODEL", "rank": "MINT_LORA_RANK"}
 #: Other names that the documents give to a setting.
 _ALIASES = {
     "lr": ("learning_rate",),
@@ -82,6 +82,7 @@ class Command:
     resume: bool
     api_key: str | None = field(repr=False)
     base_url: str | None
+    presets: Mapping[str, Any] = field(default_factory=dict)  # what they set
 
 
 def parse(argv: Sequence[str]) -> Command:
@@ -93,18 +94,17 @@ def parse(argv: Sequence[str]) -> Command:
     if not argv or argv[0] in ("-h", "--help"):
         sys.stdout.write(USAGE.format(ids=", ".join(mint_envs.env_ids())))
         raise SystemExit(0 if argv else 2)
-    dotenv = _dotenv()
-    variables = {**dotenv, **os.environ}
-    key = variables.get("MINT_API_KEY") or None
-    base_url = variables.get("MINT_BASE_URL") or None
+    dotenv, given = _dotenv(), variables()
+    key, base_url = given.get("MINT_API_KEY") or None, given.get("MINT_BASE_URL") or None
     folder, argv = _take_resume(argv)
     if folder is not None:
         return _resume(folder, argv, key, base_url)
     if argv[0].startswith("-"):
         raise TrainerError(f"the environment comes first: mint-grpo ENV {argv[0]} ...")
     env = _located(argv[0])
-    config = _read(env, argv[1:], key, [_from_variables(os.environ), _from_variables(dotenv)])
-    return Command(config, _run_folder(config), False, key, base_url)
+    sources = [from_variables(os.environ), from_variables(dotenv)]
+    config, presets = _read(env, argv[1:], key, sources)
+    return Command(config, run_folder(config), False, key, base_url, presets)
 
 
 def _located(env: str) -> str:
@@ -115,6 +115,15 @@ def _located(env: str) -> str:
         raise TrainerError(str(error)) from error
     except SystemExit as error:
         raise TrainerError(f"{env}: its module ends the process when it is imported") from error
+
+
+def variables() -> dict[str, str]:
+    """Return the environment, over what ``.env`` says.
+
+    Raises:
+        TrainerError: there is a ``.env`` that cannot be read.
+    """
+    return {**_dotenv(), **os.environ}
 
 
 def _dotenv() -> dict[str, str]:
@@ -149,7 +158,7 @@ def _resume(folder: Path, argv: Sequence[str], key: str | None, base_url: str | 
             raise TrainerError(f"{folder} is a run of {env}, not of {argv[0]}: leave {argv[0]} out")
         argv = argv[1:]
     # The run's own settings stand in for the defaults, and the environment has no say.
-    config = _read(env, argv, key, [], stored)
+    config, _ = _read(env, argv, key, [], stored)
     if config.run_dir != stored.get("run_dir"):
         raise TrainerError(f"--resume goes on in {folder}: leave --run-dir out, or copy the folder")
     return Command(config, folder, True, key, base_url)
@@ -161,9 +170,13 @@ def _read(
     key: str | None,
     sources: Sequence[Mapping[str, Any]],
     stored: Mapping[str, Any] | None = None,
-) -> TrainConfig:
-    """Parse ``argv`` over ``sources`` over the stored settings, or the defaults of ``env``."""
+) -> tuple[TrainConfig, Mapping[str, Any]]:
+    """Parse ``argv`` over ``sources`` over the stored settings, or the defaults of ``env``.
+
+    Return what is chosen, and what presets had to say.
+    """
     own = _own_settings(env)
+    presets: dict[str, Any] = {}
     # Which preset it will be is only known once the options are read; --help shows the likely one.
     defaults = stored or defaults_for(env, "documents" if key else "local")
     chosen = _parser(env, own, argv, sources, defaults).model_dump()
@@ -180,9 +193,9 @@ def _read(
         if value is not None:
             settings[name] = value
     try:
-        return TrainConfig(**{**chosen, "env": env, "env_settings": settings})
+        return TrainConfig(**{**chosen, "env": env, "env_settings": settings}), presets
     except ValidationError as error:
-        raise TrainerError(_first_error(error, argv)) from error
+        raise TrainerError(fault_of(error, argv)) from error
 
 
 def _backend(name: str, key: str | None) -> str:
@@ -272,7 +285,7 @@ def _parser(
     try:
         return model()
     except ValidationError as error:
-        raise TrainerError(_first_error(error, argv)) from error
+        raise TrainerError(fault_of(error, argv)) from error
     except SettingsError as error:
         raise TrainerError(f"{error}. Options that hold several values are JSON") from error
 
@@ -305,7 +318,7 @@ def _optional(kind: Any) -> Any:
     return str | None if kind is Any else kind | None
 
 
-def _from_variables(variables: Mapping[str, str]) -> dict[str, Any]:
+def from_variables(variables: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings that are given as ``MINT_RL_STEPS`` and the like."""
     found: dict[str, Any] = {}
     for name, info in TrainConfig.model_fields.items():
@@ -320,7 +333,7 @@ def _from_variables(variables: Mapping[str, str]) -> dict[str, Any]:
 
 def _variable(name: str) -> str:
     """Return the environment variable of a setting."""
-    return _NAMES.get(name, f"MINT_RL_{name.upper()}")
+    return NAMES.get(name, f"MINT_RL_{name.upper()}")
 
 
 def _object(name: str, text: str) -> dict[str, Any]:
@@ -333,7 +346,7 @@ def _object(name: str, text: str) -> dict[str, Any]:
     return value
 
 
-def _first_error(error: ValidationError, argv: Sequence[str]) -> str:
+def fault_of(error: ValidationError, argv: Sequence[str] = ()) -> str:
     """Return the first fault in one line: where the setting is, what is wrong, the value."""
     fault = error.errors()[0]
     message = str(fault["msg"]).removeprefix("Value error, ")
@@ -342,12 +355,12 @@ def _first_error(error: ValidationError, argv: Sequence[str]) -> str:
     name = str(fault["loc"][0])
     options = [f"--{word.replace('_', '-')}" for word in (name, *_ALIASES.get(name, ()))]
     given = any(word.partition("=")[0] in options for word in argv)
-    variable = _variable(name) if {**_dotenv(), **os.environ}.get(_variable(name)) else ""
+    variable = _variable(name) if variables().get(_variable(name)) else ""
     where = options[0] if given or not variable else variable
     return f"{where}: {message[0].lower()}{message[1:]} (got {fault['input']!r})"
 
 
-def _run_folder(config: TrainConfig) -> Path:
+def run_folder(config: TrainConfig) -> Path:
     if config.run_dir is not None:
         return Path(config.run_dir)
     name = config.env.rpartition(":")[2].replace("/", "-")

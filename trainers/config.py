@@ -7,6 +7,7 @@ command ``mint-grpo`` does (``trainers.command``).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from copy import copy
 from typing import Annotated, Any, Literal
 
@@ -156,9 +157,20 @@ class TrainConfig(BaseModel):
         description='more evaluations by name: {"long": {"max_tokens": 64, "settings": {}}}',
     )
     save_every: int = Field(20, ge=0, description="checkpoint every so many steps; 0: at the end")
+    rolling_every: int = Field(
+        0, ge=0, description="also one every so many steps, which a service keeps for two hours"
+    )
+    keep: Positive = Field(2, description="how many of the newest checkpoints to keep")
+    ttl_days: float = Field(
+        7.0, ge=0, le=3650, description="mint: days that a checkpoint lives there; 0: for ever"
+    )
     run_dir: Name | None = Field(None, description="folder of the run; default: runs/<env>-<time>")
     log_to: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = Field(
         (), description="also log to tensorboard, trackio or wandb"
+    )
+    log_project: Name = Field("mint-envs", description="trackio, wandb: project")
+    log_name: Name | None = Field(
+        None, description="trackio, wandb: name of the run; default: that of its folder"
     )
 
     @model_validator(mode="after")
@@ -215,7 +227,7 @@ LOCAL_OTHER: dict[str, Any] = {
 }  # fmt: skip
 
 #: A service may be gone at any step; a checkpoint there costs what each step's sampler costs.
-SERVICE: dict[str, Any] = {"save_every": 1}
+SERVICE: dict[str, Any] = {"rolling_every": 1}
 
 
 def defaults_for(env: str, backend: str, preset: str | None = None) -> dict[str, Any]:
@@ -235,3 +247,16 @@ def defaults_for(env: str, backend: str, preset: str | None = None) -> dict[str,
         **presets.get("documents", {}),
         **(presets.get("local", {}) if local else {}),
     }
+
+
+def preset_changes(config: TrainConfig, presets: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the settings that have their value from ``presets``, and the documents' value."""
+    theirs = family_of(config.env).presets.get("documents", {})
+    found = {}
+    for name, value in presets.items():
+        was = theirs.get(
+            name, TrainConfig.model_fields[name].get_default(call_default_factory=True)
+        )
+        if getattr(config, name) == value != was:
+            found[name] = (value, was)
+    return found

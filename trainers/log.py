@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import sys
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from mint_envs.atomic import write_whole
+
+from .config import TrainConfig
 from .errors import TrainerError
 
 #: After so many steps in a row without signal, say what to change.
@@ -24,6 +28,7 @@ class Log:
     Args:
         sinks: further takers of metrics, ``sink(step, metrics)``.
         out: where to print; a progress bar is shown if it is a terminal.
+        told: prints the line of a step in place of us: (step, measured rewards, datums).
         reward_line: print ``avg_reward`` in place of ``accuracy``, as MinT's chat demo does.
     """
 
@@ -32,12 +37,13 @@ class Log:
         sinks: Sequence[Callable[[int, Mapping[str, float]], None]] = (),
         out: Any = None,
         reward_line: bool = False,
+        told: Callable[[int, Sequence[float], int], None] | None = None,
     ) -> None:
         self._console = _Console(
             file=out or sys.stdout, soft_wrap=True, highlight=False, emoji=False
         )
         self._sinks = sinks
-        self._reward_line = reward_line
+        self._reward_line, self._told = reward_line, told
         self._advice = _Advice()
         self._progress: Progress | None = None
         self._task: Any = None
@@ -69,12 +75,15 @@ class Log:
         if self._progress is not None:
             self._progress.update(self._task, description=f"sampling {running}")
 
-    def step(self, step: int, metrics: Mapping[str, float]) -> None:
+    def step(self, step: int, metrics: Mapping[str, float], rewards: Sequence[float] = ()) -> None:
         """Print the line of a step, forward its metrics, and advise if nothing is learned."""
-        self.say(
-            f"Step {step}: {self._first(metrics)}, datums={metrics['datums']:.0f}, "
-            f"reward={metrics.get('reward', math.nan):.3f}, {metrics['seconds']:.1f}s"
-        )
+        if self._told is not None:
+            self._told(step, list(rewards), int(metrics["datums"]))
+        else:
+            self.say(
+                f"Step {step}: {self._first(metrics)}, datums={metrics['datums']:.0f}, "
+                f"reward={metrics.get('reward', math.nan):.3f}, {metrics['seconds']:.1f}s"
+            )
         for advice in self._advice.after(metrics):
             self.say(advice)
         if self._progress is not None:
@@ -157,16 +166,16 @@ class _Advice:
 
 
 def open_sinks(
-    names: Sequence[str], folder: Path, config: Mapping[str, Any]
+    config: TrainConfig, folder: Path
 ) -> list[Callable[[int, Mapping[str, float]], None]]:
-    """Return one sink for each name.
+    """Return one sink for each name in ``log_to``; a resumed run goes on in what it had there.
 
     Raises:
         TrainerError: its package is not installed.
     """
     makers = {"tensorboard": _tensorboard, "trackio": _trackio, "wandb": _wandb}
     sinks = []
-    for name in names:
+    for name in config.log_to:
         try:
             sinks.append(makers[name](folder, config))
         except ImportError as error:
@@ -178,7 +187,7 @@ def open_sinks(
     return sinks
 
 
-def _tensorboard(folder: Path, config: Mapping[str, Any]) -> Callable[..., None]:
+def _tensorboard(folder: Path, config: TrainConfig) -> Callable[..., None]:
     writer = importlib.import_module("torch.utils.tensorboard").SummaryWriter(str(folder))
 
     def sink(step: int, metrics: Mapping[str, float]) -> None:
@@ -189,13 +198,26 @@ def _tensorboard(folder: Path, config: Mapping[str, Any]) -> Callable[..., None]
     return sink
 
 
-def _trackio(folder: Path, config: Mapping[str, Any]) -> Callable[..., None]:
+def _trackio(folder: Path, config: TrainConfig) -> Callable[..., None]:
     trackio = importlib.import_module("trackio")
-    trackio.init(project="mint-envs", name=folder.name, config=dict(config))
+    trackio.init(**_place(folder, config))
     return lambda step, metrics: trackio.log(dict(metrics), step=step)
 
 
-def _wandb(folder: Path, config: Mapping[str, Any]) -> Callable[..., None]:
+def _wandb(folder: Path, config: TrainConfig) -> Callable[..., None]:
     wandb = importlib.import_module("wandb")
-    wandb.init(project="mint-envs", name=folder.name, dir=str(folder), config=dict(config))
+    kept = folder / "wandb-id"  # by it a resumed run goes on there, whatever its name
+    id = kept.read_text() if kept.exists() else uuid.uuid4().hex[:8]
+    wandb.init(**_place(folder, config), dir=str(folder), id=id)
+    write_whole(kept, id)
     return lambda step, metrics: wandb.log(dict(metrics), step=step)
+
+
+def _place(folder: Path, config: TrainConfig) -> dict[str, Any]:
+    """Return where a run is logged to."""
+    return {
+        "project": config.log_project,
+        "name": config.log_name or folder.name,
+        "config": config.model_dump(mode="json"),
+        "resume": "allow",
+    }

@@ -47,7 +47,6 @@ from .rollout import Episode
 from .transcript import rollout_row
 
 LOCK = ".lock"
-_KEPT_CHECKPOINTS = 2
 #: Rewards beyond this, and not the learning rate, are why something is not finite.
 _LARGE_REWARD = 1e6
 
@@ -69,6 +68,7 @@ class Run:
         self.folder, self._config, self._log = folder, config, log
         self.next_step = 1
         self.saved_path: str | None = None
+        self._lasting: dict[str, Any] | None = None  # the newest that is not rolling
         self._stopping = False
         self._protected = False
         with self._writing():
@@ -128,7 +128,8 @@ class Run:
         ]
         self._append("rollouts.jsonl", rows)
         self._append("metrics.jsonl", [{"step": step, **metrics}])
-        self._log.step(step, metrics)
+        measured = [e.reward for group in groups_P for e in group if e.scored]
+        self._log.step(step, metrics, measured)
 
     def _not_finite(
         self, step: int, name: str, value: float, groups_P: Sequence[Sequence[Episode]]
@@ -151,7 +152,12 @@ class Run:
         self._log.evaluation(step, found)
 
     def wants_checkpoint(self, step: int, last: int) -> bool:
-        """Return whether to save now: every ``save_every`` steps, at the end, and when stopping."""
+        """Return whether to save now: now and then, at the end, and when stopping."""
+        every = self._config.rolling_every
+        return self._lasts(step, last) or bool(every and step % every == 0)
+
+    def _lasts(self, step: int, last: int) -> bool:
+        """Return whether a checkpoint of this step is kept longer than until the next."""
         every = self._config.save_every
         return self.interrupted or step == last or bool(every and step % every == 0)
 
@@ -159,9 +165,14 @@ class Run:
         """Save the backend's state after ``step``, and the curve."""
         name = self.folder / "checkpoints" / f"step-{step:06d}"
         with self.undisturbed(), self._writing():
-            sampler, training = backend.save(str(name))
+            rolling = not self._lasts(step, self._config.steps)
+            sampler, training = backend.save(str(name), rolling)
             state = {"step": step, "sampler": sampler, "training": training}
-            write_whole(self.folder / "checkpoints" / "state.json", _pretty(state))
+            if rolling:
+                state["lasting"] = self._lasting
+            else:
+                self._lasting = state
+            write_whole(_state_file(self.folder), _pretty(state))
             self._drop_old_checkpoints()
             self.saved_path = sampler
             if can_draw():  # undisturbed too: a plotting library half imported is broken
@@ -174,6 +185,13 @@ class Run:
             return
         with self._writing():
             draw_curve(self.folder)
+
+    @property
+    def way_on(self) -> str:
+        """How to go on with this run."""
+        if self._config.env.startswith("adapter/"):
+            return f"run_grpo(adapter, cfg, resume={str(self.folder)!r})"
+        return f"mint-grpo --resume {self.folder}"
 
     @property
     def interrupted(self) -> bool:
@@ -190,6 +208,7 @@ class Run:
         """Drop what was written after the checkpoint: whole and broken lines, and folders."""
         done = int(state["step"])
         self.next_step, self.saved_path = done + 1, state["sampler"]
+        self._lasting = state.get("lasting", dict(state) if done else None)
         for name in ("metrics.jsonl", "rollouts.jsonl", "eval.jsonl"):
             path = self.folder / name
             if path.exists():
@@ -199,11 +218,11 @@ class Run:
         _remove([*later, *checkpoints.glob(".step-*")])  # the latter: killed while saving
 
     def _drop_old_checkpoints(self) -> None:
-        _remove(sorted((self.folder / "checkpoints").glob("step-*"))[:-_KEPT_CHECKPOINTS])
+        _remove(sorted((self.folder / "checkpoints").glob("step-*"))[: -self._config.keep])
 
     def _way_on(self, before: str) -> str:
         if (self.folder / "config.json").exists():
-            return f"{before} go on with: mint-grpo --resume {self.folder}"
+            return f"{before} go on with: {self.way_on}"
         return "Name another one by --run-dir, or free some space."
 
     @contextmanager
@@ -252,7 +271,7 @@ def read_state(folder: Path) -> dict[str, Any]:
     Raises:
         TrainerError: ``folder`` is no run, or its ``state.json`` is damaged.
     """
-    path = folder / "checkpoints" / "state.json"
+    path = _state_file(folder)
     if not path.exists():
         read_config(folder)
         return {"step": 0, "sampler": None, "training": None}
@@ -263,7 +282,25 @@ def read_state(folder: Path) -> dict[str, Any]:
             f"{path} does not name a checkpoint: delete it to begin the run again from its first "
             "step"
         )
-    return {"step": step, **{name: _own(folder, state[name]) for name in ("sampler", "training")}}
+    own = {name: _own(folder, state[name]) for name in ("sampler", "training")}
+    more = {"lasting": state["lasting"]} if "lasting" in state else {}
+    return {"step": step, **own, **more}
+
+
+def fall_back(folder: Path) -> dict[str, Any] | None:
+    """Name the newest lasting checkpoint in place of a rolling one that is gone; return its state.
+
+    None: there is none.
+    """
+    lasting = read_state(folder).get("lasting")
+    if not isinstance(lasting, dict):
+        return None
+    write_whole(_state_file(folder), _pretty(lasting))
+    return read_state(folder)
+
+
+def _state_file(folder: Path) -> Path:
+    return folder / "checkpoints" / "state.json"
 
 
 def read_config(folder: Path) -> dict[str, Any]:

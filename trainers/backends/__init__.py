@@ -139,6 +139,9 @@ class Backend(Protocol):
         """Take one optimizer step on the summed loss of all act tokens."""
         ...
 
-    def save(self, name: str) -> tuple[str, str]:
-        """Save under ``name``; return (path to sample from, path to resume training from)."""
+    def save(self, name: str, rolling: bool = False) -> tuple[str, str]:
+        """Save under ``name``; return (path to sample from, path to resume training from).
+
+        A ``rolling`` one is wanted until the next is there; a service may drop it soon after.
+        """
         ...

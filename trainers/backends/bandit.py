@@ -95,7 +95,7 @@ class BanditBackend:
         norm = float(np.sqrt(sum((g**2).sum() for g in gradients.values())))
         return UpdateResult({"loss": total, "grad_norm": norm}, logprobs)
 
-    def save(self, name: str) -> tuple[str, str]:
+    def save(self, name: str, rolling: bool = False) -> tuple[str, str]:
         state = {
             "steps": self._steps,
             "table": [[list(k), v.tolist()] for k, v in self._table.items()],

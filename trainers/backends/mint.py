@@ -23,6 +23,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, TypeVar
 
 from mint_envs.errors import TokenizerError
@@ -46,6 +47,7 @@ log = logging.getLogger("trainers.mint")
 DEFAULT_BASE_URL = "https://mint.macaron.xin"
 #: Updates kept in memory for repetition; after so many without a save the backend saves by itself.
 _JOURNAL = 50
+_ROLLING_S = 7200  # how long a rolling save lives
 T = TypeVar("T")
 
 
@@ -73,6 +75,8 @@ class MintBackend:
         timeout_s: the longest wait for one answer (a batch of samples, an update), in seconds.
         retries: how often one request is sent again.
         backoff_s: the first pause between tries, in seconds; doubled each time, up to 30 s.
+        ttl_days: how long what is saved lives there, in days; 0: for ever. Rolling: two hours.
+        keep: how many of the newest saves that are not rolling stay; older ones are deleted.
 
     Raises:
         BackendError: no key or SDK, unreachable host, refused key, unknown model, no tokenizer.
@@ -95,6 +99,8 @@ class MintBackend:
         timeout_s: float = 600.0,
         retries: int = 8,
         backoff_s: float = 1.0,
+        ttl_days: float = 7.0,
+        keep: int = 2,
     ) -> None:
         if not api_key:
             raise BackendError(
@@ -105,6 +111,8 @@ class MintBackend:
         self._saved = resume_from  # where a model that has to be made anew starts
         self._journal: list[_Update] = []  # what has been done to it since
         self._names: Counter[str] = Counter()
+        self._ttl_s, self._keep = round(ttl_days * 86_400) or None, keep
+        self._kept: list[tuple[str, str]] = []  # saves that are not rolling, oldest first
         url = (base_url or DEFAULT_BASE_URL).rstrip("/")
         self._service = Service(url, api_key, timeout_s, retries, backoff_s)
         self._types = self._service.sdk.types
@@ -174,15 +182,34 @@ class MintBackend:
             self._shorten_journal()
         return wire.to_result(forward, step, datums)
 
-    def save(self, name: str) -> tuple[str, str]:
+    def save(self, name: str, rolling: bool = False) -> tuple[str, str]:
         """Save under ``name``; return (path for ``create_sampling_client``, path to resume from).
 
-        The second holds the optimizer's state too. Characters outside ``[A-Za-z0-9_-]`` become
+        The second holds the optimizer's state too. Of a path the last part is the name: the service
+        need not know the folders of this machine. Characters outside ``[A-Za-z0-9_-]`` become
         ``-``, since servers refuse them; a name given again gets a number.
         """
-        name = self._unused(re.sub(r"[^A-Za-z0-9_-]+", "-", name))
-        sampler_path = self._recovering(lambda: self._save(name))
-        return sampler_path, str(self._saved)
+        name = self._unused(re.sub(r"[^A-Za-z0-9_-]+", "-", PurePath(name).name))
+        ttl_s = _ROLLING_S if rolling else self._ttl_s
+        saved = self._recovering(lambda: self._save(name, ttl_s)), str(self._saved)
+        if not rolling:
+            self._kept.append(saved)
+            self._delete_old()
+        return saved
+
+    def _delete_old(self) -> None:
+        """Delete the oldest saves, until as many are left as are to be kept."""
+        while len(self._kept) > self._keep:
+            for path in self._kept.pop(0):
+                rest = self._service.client().create_rest_client()
+                try:
+                    self._service.wait(
+                        [rest.delete_checkpoint_from_tinker_path(path)], f"deleting {path}"
+                    )
+                except BackendError as error:  # said once: not every server deletes
+                    log.warning("%s; what is saved is not deleted from here on", error)
+                    self._keep = 1 << 62
+                    return
 
     def close(self) -> None:
         """End the session; everything saved stays. The next verb would start a new one."""
@@ -259,23 +286,25 @@ class MintBackend:
     def _shorten_journal(self) -> None:
         name = self._unused("recovery")
         try:
-            self._recovering(lambda: self._save_state(name))
+            self._recovering(lambda: self._save_state(name, _ROLLING_S))
         except BackendError as error:  # the update itself is taken; the next one tries again
             log.warning("%s", error)
 
-    def _save(self, name: str) -> str:
-        self._save_state(name)
+    def _save(self, name: str, ttl_s: int | None) -> str:
+        self._save_state(name, ttl_s)
         trainer = self._trainer()
         (sampler,) = self._on_trainer(
-            lambda: self._service.wait([trainer.save_weights_for_sampler(name)], f"saving {name}")
+            lambda: self._service.wait(
+                [trainer.save_weights_for_sampler(name, ttl_s)], f"saving {name}"
+            )
         )
         return str(sampler.path)
 
-    def _save_state(self, name: str) -> None:
+    def _save_state(self, name: str, ttl_s: int | None) -> None:
         """Save the state; from here on a new model starts there, and nothing is to be repeated."""
         trainer = self._trainer()
         (state,) = self._on_trainer(
-            lambda: self._service.wait([trainer.save_state(name, overwrite=True)], f"saving {name}")
+            lambda: self._service.wait([trainer.save_state(name, ttl_s, True)], f"saving {name}")
         )
         self._saved = str(state.path)
         self._journal.clear()
@@ -303,7 +332,7 @@ class MintBackend:
         except Lost as lost:
             start = self._saved or "the seed"
             log.warning(
-                "%s; starting anew from %s and repeating %d updates",
+                "the model is lost (%s); starting anew from %s and repeating %d updates",
                 lost,
                 start,
                 len(self._journal),

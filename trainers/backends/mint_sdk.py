@@ -175,5 +175,5 @@ def _advice(status: int, url: str) -> str:
     if status in (400, 422):
         return f"{url} refuses the request; change the setting that it names"
     if status in (404, 410):
-        return f"{url} does not know this (any more)"
+        return f"{url} has no such model or checkpoint: it was lost, deleted, or has expired"
     return f"{url} failed; --resume continues from the last checkpoint"

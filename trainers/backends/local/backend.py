@@ -178,7 +178,7 @@ class LocalBackend:
 
         return slope
 
-    def save(self, name: str) -> tuple[str, str]:
+    def save(self, name: str, rolling: bool = False) -> tuple[str, str]:
         """Write LoRA weights (peft's format) and optimizer state into the folder ``name``."""
         from peft import get_peft_model_state_dict
         from safetensors.torch import save
