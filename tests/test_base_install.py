@@ -118,7 +118,7 @@ def test_what_needs_an_extra_names_it(folder: Path, line: str, extra: str) -> No
 def test_several_runs_in_one_picture_need_the_extra_too(tmp_path: Path) -> None:
     code = f"import sys; sys.modules['matplotlib'] = None; sys.argv = ['report', {str(tmp_path)!r}]"
     done = subprocess.run(
-        [sys.executable, "-c", f"{code}\nfrom trainers.report import main; main()"],
+        [sys.executable, "-c", f"{code}\nfrom mint_envs.reports.curves import main; main()"],
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2

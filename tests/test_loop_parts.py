@@ -10,6 +10,7 @@ import pytest
 
 from mint_envs.jsonl import whole_rows
 from mint_envs.problems import ProblemRef
+from mint_envs.reports.curves import smooth
 from trainers.__main__ import main
 from trainers.backends import AdamParams, Datum, SampleRequest, SamplingParams, UpdateResult
 from trainers.backends.bandit import BanditBackend
@@ -19,7 +20,6 @@ from trainers.evaluation import evaluate
 from trainers.grpo import adam_params, sampling, to_datums, with_kl_penalty
 from trainers.metrics import step_metrics
 from trainers.pool import EnvPool
-from trainers.report import smooth
 from trainers.rollout import Episode
 
 

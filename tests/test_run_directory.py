@@ -266,7 +266,7 @@ def test_ctrl_c_twice_while_the_curve_is_drawn_waits(
             signal.raise_signal(signal.SIGINT)
             drawn.append("done")
 
-    monkeypatch.setattr("trainers.run.draw_curve", impatient)
+    monkeypatch.setattr("trainers.run.draw_run", impatient)
     assert main([*ARGV, "--steps", "8", "--run-dir", "r"]) == 130
     assert drawn == ["begun", "done"]
     assert "mint-grpo --resume r" in capsys.readouterr().out

@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mint_envs.registration import family_of
 
@@ -48,11 +48,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def start(
-    command: Command, adapter: Any = None, reward_range: tuple[float, float] = (0.0, 1.0)
+    command: Command,
+    begun: Callable[[Backend], None] = lambda backend: None,
+    told: Callable[[int, Sequence[float], int], None] | None = None,
 ) -> Run:
     """Train as the command says; return the run.
 
-    ``adapter``, if it is one's that is trained on, gets the tokenizer and is told of each step.
+    Args:
+        command: what is asked for.
+        begun: is given the backend before the first step.
+        told: prints the line of a step, in place of ours: (step, measured rewards, datums).
     """
     config = command.config
     if config.backend == "local" and command.api_key is None and not command.resume:
@@ -60,33 +65,10 @@ def start(
     _try_environment(config)
     command, made = _claim(command)
     with sole_use(command.folder):
-        return _run_alone(command, made, _Adapter(adapter, reward_range))
+        return _run_alone(command, made, begun, told)
 
 
-class _Adapter(NamedTuple):
-    """An adapter that takes part in its training, or None, and the range of its rewards."""
-
-    adapter: Any
-    reward_range: tuple[float, float]
-
-    def give(self, tokenizer: Any) -> None:
-        """Let it decode by the model's tokenizer, unless it has one."""
-        if self.adapter is not None and getattr(self.adapter, "_tokenizer", True) is None:
-            self.adapter._tokenizer = tokenizer
-
-    @property
-    def told(self) -> Callable[[int, Sequence[float], int], None] | None:
-        """What is told of each step: (step, rewards as the adapter gave them, datums)."""
-        evaluate = getattr(self.adapter, "evaluate", None)
-        low, high = self.reward_range
-        return evaluate and (
-            lambda step, rewards, datums: evaluate(
-                step, [low + reward * (high - low) for reward in rewards], datums
-            )
-        )
-
-
-def _run_alone(command: Command, made: Sequence[Path], own: _Adapter) -> Run:
+def _run_alone(command: Command, made: Sequence[Path], begun: Any, told: Any) -> Run:
     """Train in ``command.folder``, which no other process uses; ``made`` are folders new for it."""
     config, folder = command.config, command.folder
     if not command.resume:
@@ -98,8 +80,8 @@ def _run_alone(command: Command, made: Sequence[Path], own: _Adapter) -> Run:
         _unmake(made)
         raise
     config = settled(config, backend)
-    own.give(backend.tokenizer)
-    log = Log(sinks, reward_line=family_of(config.env).says_reward, told=own.told)
+    begun(backend)
+    log = Log(sinks, reward_line=family_of(config.env).says_reward, told=told)
     log.say(f"Model: {backend.model}")
     log.say(
         f"Run: {folder}  (steps={config.steps} batch={config.batch} group={config.group} "

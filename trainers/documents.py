@@ -12,6 +12,7 @@ that is the same each time goes by epochs, one problem in ten is held out, a rew
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -107,4 +108,14 @@ def run_grpo(
     folder = run_folder(config) if resume is None else Path(resume)
     url = given.get("MINT_BASE_URL") or None
     command = Command(config, folder, resume is not None, key, url)
-    return start(command, adapter, reward_range).saved_path
+    own = AdapterTask(adapter, None, reward_range).adapter  # with what another's class lacks
+    low, high = reward_range
+
+    def begun(backend: Any) -> None:
+        if getattr(adapter, "_tokenizer", True) is None:
+            adapter._tokenizer = backend.tokenizer
+
+    def told(step: int, rewards: Sequence[float], datums: int) -> None:
+        own.evaluate(step, [low + reward * (high - low) for reward in rewards], datums)
+
+    return start(command, begun, told).saved_path

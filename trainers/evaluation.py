@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
+
+from mint_envs.evaluate.estimates import Estimate, share
 
 from .backends import Backend, SamplingParams
 from .config import TrainConfig
@@ -22,10 +22,9 @@ def evaluate(
 
     ``eval/accuracy`` and ``eval/reward`` are of greedy responses, or of those that are drawn where
     a temperature was given; ``eval/pass_at_k`` is the fraction of problems with a full mark among
-    k. Fractions of problems have 95 % intervals (Wilson): ``_low`` and ``_high``. All are over what
-    was measured, and left out where nothing was. (An accuracy over k responses to each problem has
-    no interval, since they are not independent.) The problems are the same at every evaluation,
-    and in every run of whatever seed.
+    k. Both have 95 % intervals, by problem (``mint_envs.evaluate``): ``_low`` and ``_high``. All
+    are over what was measured, and left out where nothing was. The problems are the same at every
+    evaluation, and in every run of whatever seed.
     """
     return [(_title(one), _evaluate(config, backend, one)) for one in evaluations]
 
@@ -42,15 +41,17 @@ def _evaluate(config: TrainConfig, backend: Backend, one: Evaluation) -> dict[st
     first = [] if drawn else _play(config, backend, one, heat or 0.0, 1)
     heat = config.temperature if heat is None else heat
     samples = _play(config, backend, one, heat, k) if k > 1 else []
-    shown = [episode for draw in (samples if drawn else first) for episode in draw]
-    rewards = np.array([episode.reward for episode in shown if episode.scored])
+    shown = samples if drawn else first
+    right = _of_problems(shown, lambda marks: sum(marks) / len(marks))
+    rewards = np.array([e.reward for draw in shown for e in draw if e.scored])
     found: dict[str, float | None] = {
         "problems": len(one.refs),
         "held_out": float(one.held_out),
-        **_share("accuracy", rewards >= FULL_MARK, interval=not drawn),
-        "reward": _mean(rewards),
-        "unmeasured": 1.0 - len(rewards) / len(shown) or None,
-        **(_pass_at(samples) if samples else {}),
+        **_with_interval("accuracy", share(right, len(shown))),
+        "reward": float(rewards.mean()) if len(rewards) else None,
+        "unmeasured": 1.0 - len(rewards) / (len(one.refs) * len(shown)) or None,
+        # A problem without a full mark, of which a response was not measured, is left out.
+        **_with_interval(f"pass_at_{k}", share(_of_problems(samples, any, whole=True))),
     }
     prefix = f"eval/{one.name}/" if one.name else "eval/"
     return {f"{prefix}{name}": value for name, value in found.items() if value is not None}
@@ -74,36 +75,22 @@ def _play(
     return [[episode for (episode,) in draw] for draw in groups]
 
 
-def _pass_at(samples: Sequence[Sequence[Episode]]) -> dict[str, float | None]:
-    """Return the fraction of problems with a full mark among their k responses.
+def _of_problems(
+    draws: Sequence[Sequence[Episode]], value: Callable[[list[bool]], float], whole: bool = False
+) -> list[float]:
+    """Return ``value`` of the full marks of each problem, of what was measured.
 
-    A problem without one, of which a response was not measured, is left out.
+    ``whole``: a problem of which something was not measured counts only if it has a full mark.
     """
-    passed, blind = np.zeros((2, len(samples[0])), dtype=bool)
-    for draw in samples:
-        passed |= [episode.scored and episode.reward >= FULL_MARK for episode in draw]
-        blind |= [not episode.scored for episode in draw]
-    return _share(f"pass_at_{len(samples)}", passed[passed | ~blind])
+    values = []
+    for episodes in zip(*draws, strict=True):
+        marks = [episode.reward >= FULL_MARK for episode in episodes if episode.scored]
+        if marks and (not whole or any(marks) or len(marks) == len(episodes)):
+            values.append(float(value(marks)))
+    return values
 
 
-def _share(
-    name: str, right: npt.NDArray[np.bool_], interval: bool = True
-) -> dict[str, float | None]:
-    """Return a fraction of problems and its interval."""
-    share = _mean(right)
-    if share is None or not interval:
-        return {name: share}
-    low, high = wilson(share, len(right))
-    return {name: share, f"{name}_low": low, f"{name}_high": high}
-
-
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share of ``n``, after Wilson."""
-    z = 1.959964
-    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
-
-
-def _mean(values: npt.NDArray[Any]) -> float | None:
-    return float(values.mean()) if len(values) else None
+def _with_interval(name: str, found: Estimate | None) -> dict[str, float | None]:
+    if found is None:
+        return {}
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}

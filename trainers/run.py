@@ -34,6 +34,7 @@ import mint_envs
 from mint_envs.atomic import lock, write_whole
 from mint_envs.errors import DatasetError
 from mint_envs.jsonl import append_rows, cut_rows
+from mint_envs.reports.curves import draw_run
 from mint_envs.reports.drawing import NEEDED, can_draw
 
 from .advantages import too_large
@@ -42,7 +43,6 @@ from .config import TrainConfig
 from .errors import TrainerError
 from .log import Log
 from .pool import EnvPool
-from .report import draw_curve
 from .rollout import Episode
 from .transcript import rollout_row
 
@@ -176,7 +176,7 @@ class Run:
             self._drop_old_checkpoints()
             self.saved_path = sampler
             if can_draw():  # undisturbed too: a plotting library half imported is broken
-                draw_curve(self.folder)
+                draw_run(self.folder)
 
     def draw(self) -> None:
         """Draw ``curve.svg`` from the files, or say what draws it."""
@@ -184,7 +184,7 @@ class Run:
             self._log.say(f"No curve.svg: {NEEDED}")
             return
         with self._writing():
-            draw_curve(self.folder)
+            draw_run(self.folder)
 
     @property
     def way_on(self) -> str:

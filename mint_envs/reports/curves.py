@@ -1,6 +1,6 @@
 """Pictures of what was learned: ``curve.svg`` of a run, and several runs in one.
 
-python -m trainers.report RUN_DIR... -o curves.svg
+python -m mint_envs.reports.curves RUN_DIR... -o curves.svg
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mint_envs.atomic import write_whole
-from mint_envs.jsonl import whole_rows
-from mint_envs.reports.drawing import NEEDED, can_draw
-from mint_envs.reports.plots import canvas, svg_file
+from ..atomic import write_whole
+from ..jsonl import whole_rows
+from .drawing import NEEDED, can_draw
+from .plots import canvas, svg_file
 
 Floats = npt.NDArray[np.float64]
 
 _HELD_OUT = "held-out accuracy, greedy"
 
 
-def draw_curve(folder: Path) -> None:
+def draw_run(folder: Path) -> None:
     """Draw the run in ``folder`` into its ``curve.svg``: training and held-out accuracy by step."""
     rows = _rows(folder / "metrics.jsonl")
     if not rows:
