@@ -13,6 +13,7 @@ import document_adapters as adapters
 import document_scripts
 import pytest
 
+import mint_envs
 import trainers
 from mint_envs import Reward
 from mint_envs.jsonl import whole_rows
@@ -36,8 +37,6 @@ def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_public() -> None:
     assert trainers.__all__ == ["RLAdapter", "RLConfig", "run_grpo"]
-    import mint_envs
-
     assert RLAdapter is mint_envs.RLAdapter
     with pytest.raises(AttributeError, match="run_ppo"):
         _ = trainers.run_ppo  # type: ignore[attr-defined]
@@ -97,6 +96,33 @@ def test_the_script_runs_on_this_machine(tmp_path: Path) -> None:
     lines = [line for line in done.stdout.splitlines() if line.startswith("Step")]
     assert [line.partition(" datums=")[0].split(":")[0] for line in lines] == ["Step 1", "Step 2"]
     assert done.stdout.splitlines()[-1] == "Saved: r/checkpoints/step-000002"
+
+
+class Bare:
+    """No subclass of ours: what it lacks is as in the documents."""
+
+    def build_dataset(self) -> list[int]:
+        return list(range(60))
+
+    def make_prompt(self, sample: int, tokenizer: Any) -> list[int]:
+        ids: list[int] = tokenizer.encode(f"{sample}?")
+        return ids
+
+    def compute_reward(self, response: str, sample: int) -> float:
+        return float(response.startswith(str(sample)[-1]))
+
+
+def test_any_adapter_runs_and_so_does_an_environment_of_ours(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run_grpo(Bare(), RLConfig(**SIZES), run_dir="a")
+    assert "Step 2: accuracy=" in capsys.readouterr().out
+    run_grpo(mint_envs.to_adapter("mint/Math-v0", digits=1), RLConfig(**SIZES), run_dir="b")
+    groups: dict[Any, set[str]] = {}
+    for row in whole_rows(Path("b/rollouts.jsonl")):
+        groups.setdefault((row["step"], row["seed"]), set()).add(row["prompt"])
+    assert len(groups) == 6
+    assert all(len(prompts) == 1 for prompts in groups.values())
 
 
 @pytest.mark.parametrize(

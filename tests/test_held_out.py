@@ -235,7 +235,7 @@ def test_named_evaluations_have_settings_of_their_own() -> None:
 
     from trainers.evaluation import evaluate
 
-    settings = config("test/Words-v0", evals=named, eval_problems=8, max_tokens=1)
+    settings = config("test/Words-v0", evals=named, eval_problems=8, eval_max_tokens=2)
     data = Data(settings, BanditBackend().tokenizer)
     found = evaluate(settings, Recording(), data.evaluations)
     assert [title for title, _ in found] == [
@@ -248,7 +248,7 @@ def test_named_evaluations_have_settings_of_their_own() -> None:
     assert {"eval/hot/pass_at_6", "eval/small/pass_at_4"} <= merged.keys()
     small = merged["eval/small/problems"]
     assert asked == [
-        (1, 0.0, 8), (3, 0.5, 5), *[(1, 2.0, 8)] * 6, (1, 0.0, small), *[(1, 0.8, small)] * 4,
+        (2, 0.0, 8), (3, 0.5, 5), *[(2, 2.0, 8)] * 6, (2, 0.0, small), *[(2, 0.8, small)] * 4,
     ]  # fmt: skip
 
 

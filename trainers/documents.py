@@ -20,8 +20,7 @@ from typing import Any
 from pydantic import ValidationError
 
 import mint_envs
-from mint_envs import RLAdapter
-from mint_envs.interop.mint import AdapterTask
+from mint_envs import RLAdapter, Task, from_adapter
 
 from .__main__ import start
 from .command import NAMES, Command, fault_of, from_variables, run_folder, variables
@@ -93,8 +92,8 @@ def run_grpo(
     chosen["base_model"] = chosen.pop("model")
     given, id = variables(), f"adapter/{type(adapter).__name__}-v0"
 
-    def task() -> AdapterTask:
-        return AdapterTask(adapter, None, reward_range)
+    def task() -> Task[Any]:
+        return from_adapter(adapter, reward_range=reward_range).task
 
     mint_envs.register(id, task)
     key = given.get("MINT_API_KEY") or None
@@ -108,7 +107,7 @@ def run_grpo(
     folder = run_folder(config) if resume is None else Path(resume)
     url = given.get("MINT_BASE_URL") or None
     command = Command(config, folder, resume is not None, key, url)
-    own = AdapterTask(adapter, None, reward_range).adapter  # with what another's class lacks
+    tell = getattr(adapter, "evaluate", None) or RLAdapter().evaluate
     low, high = reward_range
 
     def begun(backend: Any) -> None:
@@ -116,6 +115,6 @@ def run_grpo(
             adapter._tokenizer = backend.tokenizer
 
     def told(step: int, rewards: Sequence[float], datums: int) -> None:
-        own.evaluate(step, [low + reward * (high - low) for reward in rewards], datums)
+        tell(step, [low + reward * (high - low) for reward in rewards], datums)
 
     return start(command, begun, told).saved_path
