@@ -83,13 +83,18 @@ mint_envs.register("bad/Bad-v0", Bad)
 
 
 class Turns(gym.Env[Any, Any]):
-    """Three turns; what is said depends on all acts so far. ``bad`` of its steps fail, ever."""
+    """Three turns; what is said depends on all acts so far. ``left`` more calls fail.
+
+    ``late``: first the third turn fails, and then the second, when that is played anew.
+    """
 
     observation_space = action_space = gym.spaces.Sequence(gym.spaces.Discrete(259))
     left = 0
 
-    def __init__(self, how: str = "raise", place: str = "step", chance: bool = False) -> None:
-        self._how, self._place, self._chance = how, place, chance
+    def __init__(
+        self, how: str = "raise", place: str = "step", chance: bool = False, late: bool = False
+    ) -> None:
+        self._how, self._place, self._chance, self._late = how, place, chance, late
 
     def _perhaps_fail(self, place: str) -> None:
         if place == self._place and Turns.left > 0:
@@ -105,7 +110,7 @@ class Turns(gym.Env[Any, Any]):
 
     def step(self, action: Any) -> Any:
         self._turn += 1
-        if self._turn == 2:
+        if self._turn == (3 if self._late and Turns.left == 2 else 2):
             self._perhaps_fail("step")
         self._sum = (self._sum + sum(map(int, action))) % 200
         said = np.random.default_rng().integers(200) if self._chance else self._sum
@@ -152,6 +157,13 @@ def test_an_episode_is_played_anew_to_where_it_stood(how: str, place: str) -> No
     assert [episode.scored for episode in disturbed] == [False, True, True]
     _, faults = play(how, left=2, retries=2, place=place)
     assert (faults["lost"], faults["retries"]) == (0, 2)
+
+
+def test_a_fault_while_an_episode_is_played_anew_forgets_nothing() -> None:
+    undisturbed, _ = play("raise", left=0, retries=2)
+    disturbed, faults = play("raise", left=2, retries=2, late=True)
+    assert faults == {"retries": 2, "timeouts": 0, "lost": 0}
+    assert [(e.tokens, e.reward) for e in disturbed] == [(e.tokens, e.reward) for e in undisturbed]
 
 
 def test_an_environment_that_says_something_else_when_played_anew_is_not_gone_on_with() -> None:

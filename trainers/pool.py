@@ -231,12 +231,12 @@ class EnvPool:
         self, seat: _Seat, where: str, call: Callable[[], T], anew: bool = False
     ) -> T | None:
         """Return ``call()``, tried again on a fresh copy; None if that does not help either."""
-        said = ""
+        said, past = "", _Seat(seat.env, seat.ref, list(seat.acts), list(seat.heard))
         for left in range(self._retries, -1, -1):
             try:
                 with _mistakes_said(), time_limit(self._timeout_s):
                     if anew:
-                        self._play_anew(seat)
+                        self._play_anew(seat, past)
                     result = call()
             except _FAULTS as error:
                 if isinstance(error, TrainerError):
@@ -254,17 +254,16 @@ class EnvPool:
             raise TrainerError(f"{_MOST_LOST} episodes in a row were lost: {said}")
         return None
 
-    def _play_anew(self, seat: _Seat) -> None:
-        """Bring a fresh copy to where the episode stood."""
+    def _play_anew(self, seat: _Seat, past: _Seat) -> None:
+        """Bring a fresh copy to where the episode stood before what failed."""
         self._close(seat)
         seat.env = self._make()
-        if seat.ref is None:
+        if past.ref is None:
             return
-        acts, heard = seat.acts, seat.heard
-        self._begin(seat, seat.ref)
-        for act in acts:
+        self._begin(seat, past.ref)
+        for act in past.acts:
             self._step(seat, act)
-        if seat.heard != heard:
+        if seat.heard != past.heard:
             raise RuntimeError("played anew, it says something else")
 
     def _close(self, seat: _Seat) -> None:
