@@ -24,9 +24,9 @@ from trainers.__main__ import main  # noqa: E402
 from trainers.backends import SampleRequest, SamplingParams  # noqa: E402
 from trainers.backends.local import LocalBackend  # noqa: E402
 from trainers.config import TrainConfig  # noqa: E402
+from trainers.data import open_data  # noqa: E402
 from trainers.errors import BackendError  # noqa: E402
-from trainers.evaluation import environments  # noqa: E402
-from trainers.grpo import problem_seeds, sampling  # noqa: E402
+from trainers.grpo import sampling  # noqa: E402
 from trainers.rollout import collect  # noqa: E402
 
 pytestmark = pytest.mark.local
@@ -193,10 +193,10 @@ def test_an_environment_of_others_ends_at_all_that_ends_a_turn_of_the_model(tmp_
     gym.register(id="local/Ends-v0", entry_point=_Even, disable_env_checker=True)
     backend = LocalBackend(str(folder), device="cpu", dtype="float32", threads=1)
     settings = TrainConfig(env="local/Ends-v0", batch=8, group=8, max_tokens=64, temperature=2)
-    with environments(settings, backend) as (pool, _):
+    with open_data(settings, backend) as data:
         ends = {*tokens.convert_tokens_to_ids(["<|im_end|>", "<end_of_turn>"]), 7, 8}
-        assert ends < set(pool.stop_tokens)
-        params = sampling(settings, pool, 1)
-        groups = collect(pool, backend, problem_seeds(settings, 1), settings.group, params)
+        assert ends < set(data.pool.stop_tokens)
+        params = sampling(settings, data.pool, 1)
+        groups = collect(data.pool, backend, data.problems(1), settings.group, params)
     ended = {episode.tokens[-1] for group in groups for episode in group if not episode.cut}
     assert ends <= ended
