@@ -27,7 +27,12 @@ from tests.soak_code import descendants
 
 DATA = Path(__file__).parent / "data"
 #: The last: programs that would rather not be measured than earn their 0.
-FILES = ("code_attacks.jsonl", "code_attacks_more.jsonl", "code_attacks_unmeasured.jsonl")
+FILES = (
+    "code_attacks.jsonl",
+    "code_attacks_more.jsonl",
+    "code_attacks_reader.jsonl",
+    "code_attacks_unmeasured.jsonl",
+)
 LONGEST_S = 150  # of one group of programs, each of which may take a few seconds
 CGROUPS = Path("/sys/fs/cgroup")
 MARKS = ("SBX_ESCAPE", "SBX_DAEMON_ALIVE", "SBX_STATE", "SBX_FILL_0", "conftest.py")
