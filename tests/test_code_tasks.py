@@ -213,3 +213,21 @@ def test_doctor_proves_the_sandbox() -> None:
     assert result.exit_code == 0, result.output
     assert "every attack was held off" in result.output
     assert "runs for ever" in result.output
+
+
+def test_how_many_tests_run_is_said_at_load(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tests = [[f"f({i})", i] for i in range(12)]
+    dataset = write(
+        tmp_path / "x.jsonl", [{"q": "x", "tests": tests}, {"q": "y", "tests": tests[:3]}]
+    )
+    with caplog.at_level("WARNING", "mint_envs.code"):
+        CodeTask(dataset=dataset)
+    assert "of 15 tests 13 run" in caplog.text
+    caplog.clear()
+    with caplog.at_level("WARNING", "mint_envs.code"):
+        task = CodeTask(dataset=dataset, max_tests_per_problem=0)
+    assert not caplog.text
+    reward = task.score(task.problem(0), " ```python\ndef f(x):\n    return x\n```")
+    assert (reward.score, reward.metadata["total"]) == (1.0, 12)

@@ -24,5 +24,5 @@ class CodeItem(Form):
     ]
     partial_credit: Flag = False
     sandbox_timeout_s: Annotated[Number, Field(ge=0.01)] = 5.0
-    max_tests_per_problem: Annotated[int, Field(ge=1, le=1000, strict=True)] = 10
+    max_tests_per_problem: Annotated[int, Field(ge=0, le=1000, strict=True)] = 10
     language: Annotated[str, Field(max_length=20)] = "python"

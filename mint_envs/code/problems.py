@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import copy
+import logging
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from .plan import Plan, ValueTest
 from .values import plain_data
 
 _TESTS = 6
+_log = logging.getLogger("mint_envs.code")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,17 @@ class CodeProblem:
     reference: str = ""
     wrong: tuple[str, ...] = ()
     name: str = ""
+
+
+def say_left_out(dataset: str, problems: Sequence[CodeProblem], most: int) -> None:
+    """Log how many of the tests of a data set run, if that is not all of them."""
+    every = sum(len(problem.plan.tests) for problem in problems)
+    run = sum(len(problem.plan.some(most).tests) for problem in problems)
+    if run < every:
+        _log.warning(
+            "dataset=%r: of %d tests %d run, at most %d of a problem; max_tests_per_problem=0 "
+            "runs all", dataset, every, run, most,
+        )  # fmt: skip
 
 
 def generate(rng: np.random.Generator, level: str) -> CodeProblem:

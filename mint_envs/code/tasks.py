@@ -23,7 +23,7 @@ from ..family import (
 from ..sandbox import Sandbox, shared
 from .grade import GradeSettings, grade_many, without_clock
 from .kinds import LEVELS
-from .problems import CodeProblem, generate, passes
+from .problems import CodeProblem, generate, passes, say_left_out
 from .readers import READERS
 from .rows import load_code_problems
 
@@ -63,7 +63,7 @@ class CodeTask(DatasetTask[CodeProblem]):
         level: Level = "all",
         partial_credit: PartialCredit = False,  # as in the documents, like the two that follow
         sandbox_timeout_s: Annotated[float, "seconds of CPU time of one run"] = 5.0,
-        max_tests_per_problem: Annotated[int, "tests of a problem that are run, from 1 up"] = 10,
+        max_tests_per_problem: Annotated[int, "tests of a problem that are run; 0: all"] = 10,
         sandbox: Annotated[
             Any, "None: this machine's default; 'docker', 'remote' and so on; or a Sandbox"
         ] = None,
@@ -90,6 +90,8 @@ class CodeTask(DatasetTask[CodeProblem]):
             dataset is not None or self._settings.language == "python",
             f"language={language!r} needs dataset=...: the generated problems are Python's",
         )
+        if dataset is not None:
+            say_left_out(dataset, self.rows or (), max_tests_per_problem)
 
     @property
     def stop(self) -> Sequence[str]:  # type: ignore[override]
