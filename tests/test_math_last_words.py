@@ -99,6 +99,8 @@ SAME = [
     ("v_0^2", "v^2_0"),
     ("\\omega_L'", "\\omega_{L}^{\\prime}"),
     ("185", "185\\"),
+    ("5.25 \\text{ minutes}", "$5 \\frac{1}{4} \\mathrm{~min}$"),
+    ("(-1)^n", "\\cos(n\\pi)"),
     (
         "\\begin{matrix} x \\\\ \\sqrt{3} \\end{matrix}",
         "\\\\begin{matrix} x \\\\\\\\ \\\\sqrt{3} \\\\end{matrix}",
@@ -118,6 +120,7 @@ OTHER = [
     ("\\forall x>0, 3^x \\ge x^2", "\\exists x>0, 3^x \\ge x^2"),
     ("5 \\text{ m/s}", "5\\,m\\,s"),
     ("1.2", "1,2"),
+    ("1", "\\cos 2n\\pi"),
     ("1.234", "1,234"),
     ("[1,2]", "1 \\le |z| \\le 2"),
 ]

@@ -123,7 +123,8 @@ def _take(kind: str, piece: str, match: re.Match[str], found: list[Token], prose
             raise Unreadable("too many digits")
         found.append(("n", piece))
     elif kind == "text":
-        found.extend(_inner(match.group("inner"), piece, bool(found) and found[-1][0] == "n"))
+        after_value = bool(found) and (found[-1][0] == "n" or found[-1][1] in ("}", ")"))
+        found.extend(_inner(match.group("inner"), piece, after_value))
     elif kind == "letters":
         found.extend(_letters(piece, found, prose and match.group()[:1].isspace()))
     elif kind == "han":

@@ -115,7 +115,8 @@ def _is_bound(before: str, after: str) -> bool:
 def offered_before(text: str, start: int) -> str:
     """``5`` of "5 or \\boxed{6}"."""
     before = text[max(0, start - 80) : start]
-    other = _OR_BEFORE.search(before) if "or" in before or "或" in before else None
+    near = before[-40:]
+    other = _OR_BEFORE.search(before) if "or" in near or "或" in near else None
     if other is None or _COMPUTED.search(before[: other.start()]):
         return ""  # "2x = 110 or x = \\boxed{55}", "13 + 15 or \\boxed{28}"
     return other.group(1).strip()

@@ -182,7 +182,8 @@ def _box_rivals(text: str, boxes: list[Box], group: list[Box]) -> tuple[str, ...
             rivals.append(said.strip("$. ") if "(" in said else said.strip("$.) "))
     if more := _MORE.match(after):
         rivals.append(more.group(1))
-    if more := _ALREADY.search(text[max(0, group[0][0] - 40) : group[0][0]]):
+    before = text[max(0, group[0][0] - 40) : group[0][0]]
+    if before.rstrip("$ \n").endswith((",", "and")) and (more := _ALREADY.search(before)):
         rivals.append(more.group(1))
     return tuple(filter(None, rivals))
 
