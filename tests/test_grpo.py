@@ -167,6 +167,7 @@ def test_metrics_have_the_same_keys_every_step(tmp_path: Path) -> None:
     metrics = rows(tmp_path)
     wanted = {
         "step", "reward", "reward_std", "accuracy", "pass_at_group", "datums", "equal_groups",
+        "repeated_sentences",
         "unmeasured", "truncated", "response_tokens", "entropy", "kl_sample_train",
     }  # fmt: skip
     assert [m["step"] for m in metrics] == [1, 2, 3]

@@ -15,6 +15,7 @@ from judging import ANY_TEXT, PLAIN, by_length, judged, question
 from mint_envs.chat import Answer, ChatTask, Question, ScriptedJudge
 from mint_envs.chat.gates import is_blank
 from mint_envs.chat.judge.question import json_quoted, read_fenced
+from mint_envs.errors import SettingError
 
 pytestmark = pytest.mark.quick
 
@@ -213,3 +214,64 @@ def test_a_judge_that_raises_is_the_callers_to_see_and_nobody_waits_for_it(tmp_p
         thread.join(timeout=30)
     assert not any(thread.is_alive() for thread in threads)
     assert raised
+
+
+# -- criteria -----------------------------------------------------------------------------------
+
+CRITERIA = {"It is true.": 3.0, "It is short.": 1.0}
+
+
+def test_criteria_are_judged_in_one_question_and_weighed() -> None:
+    judge = ScriptedJudge(lambda data: {"1": "good", "2": "bad"})
+    task = ChatTask(judge=judge, judge_choices="bad, fair, good", judge_criteria=CRITERIA)
+    reward = task.score(PLAIN, "The Nile.")
+    assert reward.score == 0.75
+    assert reward.parts == {"gate": 1.0, "judge": 0.75, "It is true.": 1.0, "It is short.": 0.0}
+    assert len(judge.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "verdicts", [{"1": "good"}, {"1": "good", "2": "splendid"}, {"2": "good"}], ids=str
+)
+def test_a_criterion_that_the_judge_skips_is_not_measured(verdicts: dict[str, str]) -> None:
+    task = judged(lambda data: verdicts, judge_criteria=CRITERIA)
+    reward = task.score(PLAIN, "The Nile.")
+    assert reward.score is None
+    assert "skipped" in reward.metadata["error"]
+
+
+def test_criteria_have_one_form_too(tmp_path: Path) -> None:
+    asked = question(criteria=tuple(CRITERIA))
+    words = asked.messages()[0]["content"]
+    assert "1. It is true.\n2. It is short." in words
+    good = {"fence": asked.fence, "verdicts": {"1": "bad", "2": "good"}}
+    assert asked.by_criterion(str(asked.read(json.dumps(good)))) == {
+        "It is true.": "bad", "It is short.": "good",
+    }  # fmt: skip
+    for wrong in ({"verdict": "good"}, {"verdicts": {"3": "good"}}, {"verdicts": "good"},
+                  {"verdicts": {}}, {"verdicts": {"1": ["good"]}}):  # fmt: skip
+        assert asked.read(json.dumps({"fence": asked.fence, **wrong})) is None
+    assert asked.read(json.dumps({**good, "fence": "DATA-0"})) is None
+    assert asked.fence != question().fence
+    # What was skipped is asked again; what is whole is kept.
+    replies = iter([{"1": "good"}, {"1": "good", "2": "good"}])
+    judge = ScriptedJudge(lambda data: next(replies))
+    task = ChatTask(judge=judge, judge_choices="bad, fair, good", judge_criteria=CRITERIA,
+                    judge_cache=str(tmp_path))  # fmt: skip
+    assert [task.score(PLAIN, "The Nile.").score for _ in range(3)] == [None, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("criteria", "message"),
+    [
+        ({}, "1 to 20 criteria"), ({"": 1.0}, "says what is judged"), ({"a": 0}, "above 0"),
+        ({"a": True}, "above 0"), ({"a": float("nan")}, "above 0"), ({"judge": 1}, "says what"),
+    ],
+)  # fmt: skip
+def test_criteria_out_of_range(criteria: dict[str, float], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        ChatTask(judge=ScriptedJudge(by_length), judge_criteria=criteria)
+    with pytest.raises(SettingError, match="for judge_mode='score'"):
+        ChatTask(judge=ScriptedJudge(by_length), judge_mode="pairwise", judge_criteria={"a": 1.0})
+    with pytest.raises(SettingError, match="is for a judge"):
+        ChatTask(judge_criteria={"a": 1.0})

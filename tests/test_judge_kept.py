@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import gymnasium as gym
@@ -169,6 +170,20 @@ def test_what_a_gate_stops_loses_without_a_question() -> None:
 def test_a_comparison_without_a_verdict_leaves_both_unmeasured() -> None:
     rule = lambda data: None if {"a", "b"} == {data["first"], data["second"]} else longer(data)  # noqa: E731
     assert scores(pairwise(rule), "a", "b", "long") == [None, None, 1.0]
+
+
+def test_an_answer_that_no_judge_will_speak_of_takes_no_other_along() -> None:
+    """A policy that provokes refusals would wipe out the groups that it loses."""
+
+    def refuses(data: Mapping[str, str]) -> str | None:
+        return None if "poison" in data["first"] + data["second"] else longer(data)
+
+    task = pairwise(refuses)
+    assert scores(task, "poison", "b", "long") == [None, 0.0, 1.0]
+    assert scores(task, "poison 1", "a", "poison 22", "bb", "long") == [None, 0.0, None, 0.5, 1.0]
+    assert scores(task, "poison 1", "poison 22") == [None, None]
+    two = scores(task, "poison", "...", "long")  # of two that fail together nobody knows which
+    assert two == [None, 0.0, None]
 
 
 def test_groups_do_not_mix() -> None:

@@ -14,6 +14,8 @@ from .rollout import Episode
 #: A reward from here on is the full mark; sums of turns are not exact.
 FULL_MARK = 1.0 - 1e-9
 
+_SENTENCE = 10  # tokens of a run that counts as a sentence
+
 
 def step_metrics(
     groups_P: Sequence[Sequence[Episode]],
@@ -51,6 +53,7 @@ def step_metrics(
         "unmeasured": 1.0 - len(measured) / len(episodes),
         "truncated": _mean(np.array([e.truncated or e.cut for e in episodes])),
         "response_tokens": _mean(lengths),
+        "repeated_sentences": _repeated(groups_P),
         "turns": _mean(np.array([len(episode.acts) for episode in episodes])),
         "entropy" if temperature == 1 else "cross_entropy": -_mean(logprobs),
         "kl_sample_train": _kl(datums, update),
@@ -61,6 +64,28 @@ def step_metrics(
         "train_tokens_per_s": trained / seconds["update"] if "update" in seconds else 0.0,
         **{f"seconds/{phase}": value for phase, value in seconds.items()},
         "seconds": sum(seconds.values()),
+    }
+
+
+def _repeated(groups_P: Sequence[Sequence[Episode]]) -> float:
+    """Return the share of episodes with a run of tokens that an episode of another group has.
+
+    A run is as long as a sentence. What a policy says whatever it is asked shows here, though its
+    rewards are high; a form that every answer has to have shows as well.
+    """
+    groups: dict[bytes, set[int]] = {}
+    found = [[_runs(episode) for episode in group] for group in groups_P]
+    for number, group in enumerate(found):
+        for run in set().union(*group):
+            groups.setdefault(run, set()).add(number)
+    again = [any(len(groups[run]) > 1 for run in runs) for group in found for runs in group]
+    return _mean(np.array(again, dtype=float))
+
+
+def _runs(episode: Episode) -> set[bytes]:
+    acts = [np.array(episode.tokens[start:end], dtype=np.int64) for start, end in episode.acts]
+    return {
+        act[i : i + _SENTENCE].tobytes() for act in acts for i in range(len(act) - _SENTENCE + 1)
     }
 
 

@@ -6,10 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from ..reports.report import Plot, Section, Table
+from ..responses.repeats import repeated_sentences
 from .run import BenchRun, Tried
 from .stats import equal_shares
 
 _BINS = 10
+_LEAST_PROMPTS = 4
+_MOST_REPEATED = 0.3  # of the prompts, those with one and the same sentence
 
 
 def check_learning(run: BenchRun) -> Section:
@@ -27,10 +30,25 @@ def check_learning(run: BenchRun) -> Section:
     for one in results:
         if one.score is not None:
             groups[one.item.index].append(one.score)
+    _repeats(section, results)
     _distribution(section, [score for group in groups.values() for score in group])
     _group_signal(section, list(groups.values()), run.options.group)
     _lost(section, results)
     return section
+
+
+def _repeats(section: Section, results: Sequence[Tried]) -> None:
+    """A sentence for all problems is no answer to any, whatever it is paid."""
+    found = repeated_sentences((one.item.index, "\n".join(one.turns)) for one in results)
+    section.numbers["repeated_sentences"] = found.share
+    prompts = len({one.item.index for one in results})
+    if found.prompts >= _LEAST_PROMPTS and found.prompts > _MOST_REPEATED * prompts:
+        section.find(
+            "repeated-sentences",
+            f"responses to {found.prompts} of {prompts} prompts have the sentence "
+            f"{found.sentence!r}",
+            "Look at what it is paid for: a reward that a fixed text satisfies teaches that text",
+        )
 
 
 def _lost(section: Section, results: Sequence[Tried]) -> None:

@@ -106,6 +106,10 @@ class ChatTask(DatasetTask[ChatProblem]):
         judge_choices: Annotated[
             str, "verdicts of score mode from worst (0) to best (1), divided by commas"
         ] = CHOICES,
+        judge_criteria: Annotated[
+            dict[str, float] | None,
+            "score mode: what is judged one by one, each with its weight; default: the whole",
+        ] = None,
         judge_cache: Annotated[
             str | None, "folder of verdicts given; default: the user's cache; 'off': none"
         ] = None,
@@ -143,7 +147,7 @@ class ChatTask(DatasetTask[ChatProblem]):
         self._heuristic = reward == "quickstart-heuristic"
         self._judge = _judge_settings(
             judge, judge_model, rubric, judge_mode, judge_choices, judge_cache, judge_key_env,
-            judge_concurrency, judge_retries, judge_timeout_s, judge_options,
+            judge_concurrency, judge_retries, judge_timeout_s, judge_options, judge_criteria,
         )  # fmt: skip
         require(
             self._judge is None or not self._heuristic,
@@ -268,7 +272,8 @@ class ChatTask(DatasetTask[ChatProblem]):
 
 def _judge_settings(judge: Any, model: str | None, *others: Any) -> JudgeSettings | None:
     if judge is None:
-        for name, value in (("judge_model", model), ("rubric", others[0])):
+        given = (("judge_model", model), ("rubric", others[0]), ("judge_criteria", others[-1]))
+        for name, value in given:
             require(value is None, f"{name}={value!r} is for a judge: give judge='http://.../v1'")
         return None
     return JudgeSettings(judge, model, *others)

@@ -17,11 +17,12 @@ from ..bench.target.client import TargetVerdict
 from ..records.files import check_folders, write_result
 from ..reports.pages import report_page
 from ..reports.terminal import print_report, progress_bar
+from .bench_judge import JudgeOptions, judge_options, judge_report
 from .options import FILE, report_options, settings_option
 
 
 @click.command("bench")
-@click.argument("target")
+@click.argument("target", required=False)
 @click.option(
     "--cases", type=FILE, help="Labelled responses: prompt, response, label (and answer)."
 )
@@ -56,11 +57,13 @@ from .options import FILE, report_options, settings_option
 @click.option(
     "--memory-mb", default=0, help="Address space of its process; 0: half of what is free."
 )
+@judge_options
 @report_options
 @with_floors
 def command(
-    target: str, settings: dict[str, Any], bounds: tuple[float, float], timeout: float,
-    json_file: str | None, html_file: str | None, tried: str | None, row: int, **rest: Any,
+    target: str | None, settings: dict[str, Any], bounds: tuple[float, float], timeout: float,
+    json_file: str | None, html_file: str | None, tried: str | None, row: int,
+    judging: JudgeOptions | None, **rest: Any,
 ) -> None:  # fmt: skip
     """Benchmark a reward offline: is it right, sound, useful, fast, and hard to game?
 
@@ -75,18 +78,26 @@ def command(
       mint-envs bench rewards.py:exact --cases labelled.jsonl --min-accuracy 0.99
       mint-envs bench mint/Math-v0 --responses rollouts.jsonl --only learning
       mint-envs bench rewards.py:exact --data problems.jsonl --against mint_envs.math:grade
+      mint-envs bench --judge http://localhost:8000/v1 --judge-model Qwen/Qwen3-8B
     """
+    if (target is None) == (judging is None):
+        raise click.UsageError("give a TARGET, or a judge with --judge, and not both")
     floors = {name: rest.pop(name) for name in list(rest) if name.startswith("floor_")}
     low, high = bounds
     check_folders(json_file, html_file)
     options = Options(low=low, high=high, timeout_s=timeout, **rest)
     if tried is not None:
+        if target is None:
+            raise click.UsageError("--try asks a TARGET, and no judge")
         _say(try_one(target, options, settings, tried, row))
         return
     console = Console(stderr=True)
     words = " ".join(["mint-envs", *sys.argv[1:]])
     with progress_bar(console) as tell:
-        report = bench(target, options, settings, tell, words)
+        if judging is not None:
+            report = judge_report(judging, words, tell)
+        else:
+            report = bench(str(target), options, settings, tell, words)
     print_report(report, Console(highlight=False))
     if json_file:
         write_result(Path(json_file), json.dumps(report.to_json(), indent=1) + "\n")

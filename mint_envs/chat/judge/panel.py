@@ -33,12 +33,14 @@ class Panel:
 
     Args:
         choices: the verdicts of score mode, from worst to best.
+        criteria: what score mode judges one by one, each with its weight; none: the whole.
     """
 
     judge: Judge
     verdicts: Verdicts
     rubric: str
     choices: tuple[str, ...]
+    criteria: tuple[tuple[str, float], ...] = ()
 
     @property
     def rubric_version(self) -> str:
@@ -48,6 +50,16 @@ class Panel:
     def rate(self, items: Sequence[tuple[str, str]]) -> list[Verdict]:
         """Return the verdict on each (request, answer)."""
         return self._ask([self._score_question(*item) for item in items])
+
+    def parts(self, verdict: Verdict) -> dict[str, float]:
+        """Return the worth of each criterion that ``verdict`` speaks of."""
+        found = self._score_question("", "").by_criterion(verdict.choice)
+        return {criterion: self.worth(choice) for criterion, choice in found.items()}
+
+    def weighted(self, parts: Mapping[str, float]) -> float:
+        """Return the mean of ``parts``, which are all there, by their weights."""
+        total = sum(weight for _, weight in self.criteria)
+        return min(1.0, sum(weight * parts[one] for one, weight in self.criteria) / total)
 
     def worth(self, choice: str) -> float:
         """Return the reward of a choice: 0.0 for the worst, 1.0 for the best, evenly between."""
@@ -60,14 +72,21 @@ class Panel:
         0.5 otherwise: a verdict that turns with the order is a tie. A verdict without a choice
         says why a comparison could not be made.
         """
+        return [_both_orders(there, back) for there, back in self.in_both_orders(items)]
+
+    def in_both_orders(
+        self, items: Sequence[tuple[str, str, str]]
+    ) -> list[tuple[Verdict, Verdict]]:
+        """Return the verdicts on each (request, one, other), and on (request, other, one)."""
         swapped = [(request, other, one) for request, one, other in items]
         verdicts = self._ask([self._pair_question(*item) for item in [*items, *swapped]])
-        pairs = zip(verdicts[: len(items)], verdicts[len(items) :], strict=True)
-        return [_both_orders(there, back) for there, back in pairs]
+        return list(zip(verdicts[: len(items)], verdicts[len(items) :], strict=True))
 
     def _score_question(self, request: str, answer: str) -> Question:
         task = _SCORE.format(", ".join(self.choices))
-        return Question(task, self.rubric, self.choices, (("request", request), ("answer", answer)))
+        data = (("request", request), ("answer", answer))
+        names = tuple(name for name, _ in self.criteria)
+        return Question(task, self.rubric, self.choices, data, names)
 
     def _pair_question(self, request: str, first: str, second: str) -> Question:
         data = (("request", request), ("first", first), ("second", second))
@@ -113,7 +132,7 @@ class Panel:
         left = []
         for key, question in questions.items():
             kept = self.verdicts.get(key)
-            if kept in question.choices:
+            if question.holds(kept):
                 yield key, Verdict(str(kept))
             else:
                 left.append((key, question))
@@ -129,7 +148,8 @@ class Panel:
         if choice is None:
             return Verdict(error=answer.error or "the judge's answer holds no verdict")
         about = {"judge": self.judge.name, "rubric": question.rubric_version}
-        self.verdicts.put(key, choice, about)
+        if question.holds(choice):
+            self.verdicts.put(key, choice, about)
         return Verdict(choice)
 
 

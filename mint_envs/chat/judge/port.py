@@ -41,7 +41,8 @@ class ScriptedJudge:
 
     Args:
         rule: takes the data by name (``request`` and ``answer``; or ``request``, ``first`` and
-            ``second`` in pairwise mode) and returns the verdict, or None for no answer at all.
+            ``second`` in pairwise mode) and returns the verdict, or None for no answer at all;
+            with criteria, a mapping from their numbers, ``"1"`` on, to verdicts.
         name: what verdicts are kept under.
 
     ``asked`` holds the data of every question, in order.
@@ -51,7 +52,9 @@ class ScriptedJudge:
     nondeterministic = False
 
     def __init__(
-        self, rule: Callable[[Mapping[str, str]], str | None], name: str = "scripted"
+        self,
+        rule: Callable[[Mapping[str, str]], str | Mapping[str, str] | None],
+        name: str = "scripted",
     ) -> None:
         self._rule, self.name = rule, name
         self.asked: list[Mapping[str, str]] = []
@@ -64,4 +67,6 @@ class ScriptedJudge:
             if verdict is None:
                 yield position, Answer(error="the script gives no answer")
             else:
-                yield position, Answer(json.dumps({"fence": fence, "verdict": verdict}))
+                named = "verdict" if isinstance(verdict, str) else "verdicts"
+                said = verdict if isinstance(verdict, str) else dict(verdict)
+                yield position, Answer(json.dumps({"fence": fence, named: said}))

@@ -25,6 +25,7 @@ RUBRIC = (
 CHOICES = "bad, poor, fair, good, excellent"
 KEY_ENV = "MINT_JUDGE_API_KEY"
 MODES = ("score", "pairwise")
+_MOST_CRITERIA = 20
 BACKOFF_S = 0.5  # the first pause before a request is made again
 
 _NEEDED = ("httpx", "tenacity", "platformdirs")
@@ -57,6 +58,7 @@ class JudgeSettings:
     retries: int
     timeout_s: float
     options: Mapping[str, Any] | None
+    criteria: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         require(self.mode in MODES, f"judge_mode={self.mode!r}: 'score' or 'pairwise'")
@@ -66,6 +68,7 @@ class JudgeSettings:
             f"judge_choices={self.choices!r}: two or more different ones, divided by commas, from "
             "worst to best",
         )
+        self._check_criteria()
         require(self.rubric is None or self.rubric.strip() != "", "rubric is blank: leave it out")
         # No value in this message: whoever gives the key itself here would find it in a log.
         require(
@@ -101,7 +104,29 @@ class JudgeSettings:
         settings are plain values, so that a task can be pickled.
         """
         rubric = (self.rubric or RUBRIC).strip()
-        return Panel(self._judge(), self._verdicts(), rubric, self.names)
+        criteria = tuple((self.criteria or {}).items())
+        return Panel(self._judge(), self._verdicts(), rubric, self.names, criteria)
+
+    def _check_criteria(self) -> None:
+        if self.criteria is None:
+            return
+        given = self.criteria
+        require(self.mode == "score", "judge_criteria is for judge_mode='score'")
+        require(
+            isinstance(given, Mapping) and 0 < len(given) <= _MOST_CRITERIA,
+            f"judge_criteria={given!r}: an object of 1 to {_MOST_CRITERIA} criteria, each with its "
+            "weight",
+        )
+        for name, weight in given.items():
+            number = isinstance(weight, int | float) and not isinstance(weight, bool)
+            require(
+                isinstance(name, str) and name.strip() != "" and name not in ("gate", "judge"),
+                f"judge_criteria: {name!r} must be a text that says what is judged",
+            )
+            require(
+                number and 0 < weight < 1e6,
+                f"judge_criteria: the weight of {name!r} is {weight!r}; it must be above 0",
+            )
 
     def _judge(self) -> Judge:
         if not isinstance(self.judge, str):
