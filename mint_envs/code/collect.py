@@ -7,6 +7,7 @@ none by pytest's rules or cannot be run here, is an error with the reason.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,6 +20,12 @@ _BLOCK = ast.If | ast.For | ast.While | ast.Try | ast.With
 _PYTEST = {"raises", "approx", "mark", "param", "fixture", "fail", "main"}
 _FIXTURES = {"capsys", "monkeypatch", "tmp_path", "request"}
 _AROUND = {"setup_function", "teardown_function", "setup_module", "teardown_module"}
+#: What changes or watches the process of the program, which is another than the tests'.
+_ELSEWHERE = {"setenv", "delenv", "chdir", "environ", "catch_warnings", "assertWarns",
+              "assertWarnsRegex", "assertLogs", "assertNoLogs"}  # fmt: skip
+_PATCHES = {"patch", "setattr", "object"}
+#: What a patch of a library may be of: it is carried over to the program.
+_CARRIED = {"builtins.input", "builtins.print", "sys.stdout", "sys.stdin", "sys.stderr"}
 #: Marks and decorators by which a test may not be run, or may fail.
 _MAYBE = {"skip", "skipif", "xfail", "skipIf", "skipUnless", "expectedFailure", "skipTest"}
 
@@ -53,18 +60,40 @@ def refused(what: str) -> SettingError:
 def _refuse_unknown(tree: ast.Module) -> None:
     for node in nodes_in([tree]):
         if isinstance(node, ast.Attribute):
-            if isinstance(node.value, ast.Name) and node.value.id == "pytest":
-                _refuse_pytest(node.attr)
-            if node.attr in _MAYBE:
-                raise refused(
-                    f"{node.attr!r}: a test that may be left out, or may fail, says nothing of a "
-                    "program. Take the test or the mark away"
-                )
+            _refuse_attribute(node)
+        elif isinstance(node, ast.Call):
+            _refuse_patch_of_library(node)
         elif isinstance(node, ast.ImportFrom) and node.module == "pytest":
             for name in node.names:
                 _refuse_pytest(name.name)
         elif isinstance(node, _FUNCTION) and node.name in ("pytest_generate_tests", "load_tests"):
             raise refused(f"{node.name}() makes tests that cannot be told by reading")
+
+
+def _refuse_attribute(node: ast.Attribute) -> None:
+    if isinstance(node.value, ast.Name) and node.value.id == "pytest":
+        _refuse_pytest(node.attr)
+    if node.attr in _MAYBE:
+        raise refused(
+            f"{node.attr!r}: a test that may be left out, or may fail, says nothing of a program. "
+            "Take the test or the mark away"
+        )
+    if node.attr in _ELSEWHERE:
+        raise refused(f"{node.attr!r} is of the tests' process, and the program is in another")
+
+
+def _refuse_patch_of_library(node: ast.Call) -> None:
+    name = ast.unparse(node.func).rpartition(".")[2]
+    if name not in _PATCHES or not node.args:
+        return
+    texts = [a.value if isinstance(a, ast.Constant) else ast.unparse(a) for a in node.args[:2]]
+    first = str(texts[0])
+    target = first if isinstance(node.args[0], ast.Constant) else ".".join(map(str, texts))
+    library = target.partition(".")[0] in sys.stdlib_module_names
+    if "." in target and library and target not in _CARRIED:
+        raise refused(
+            f"a patch of {target!r} would not reach the program, which is in another process"
+        )
 
 
 def _refuse_pytest(name: str) -> None:

@@ -2,7 +2,7 @@
 
 A function must return plain values. Only what the tests use as an object may be one: what they
 make by a class of the program's (a name with a capital), or of which they ask what no plain value
-has. See ``sandbox/inside/stubs.py`` for what such an object may answer.
+has. See ``sandbox/inside/foreign.py`` for what such an object may answer.
 """
 
 from __future__ import annotations

@@ -212,7 +212,8 @@ class _Reading:
                 pending = []
             else:
                 pending.append(node)
-        if any(self._is_active(node) for node in pending):
+        others = script.steps or self._found or self._check is not None
+        if others and any(self._is_active(node) for node in pending):
             script.steps.append(self._step(pending))
         self._move_late(script)
         return script

@@ -3,6 +3,9 @@
 =============================  =====================================================
 object of a class by value     ``["o", index]``, its attributes in a table beside
 object that stays where it is  ``["h", number, its class]``
+argument that is returned      ``["A", place]``
+named tuple                    ``["N", class, fields, items]``
+generator of the program's     ``["g", number, first items]``, ``["y", items]`` of an async one
 object that says nothing       ``["p", number, its class]``
 coroutine of the program's     ``["w", number]``
 function of the tests'         ``["k", number]``

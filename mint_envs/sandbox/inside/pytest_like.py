@@ -163,7 +163,7 @@ def run(scope: dict[str, Any], *path: str) -> None:
         owner = getattr(owner, part) if owner else scope[part]
     cases = sys.modules.get("unittest")
     if owner is not None and cases is not None and issubclass(owner, cases.TestCase):
-        cases.TestSuite([owner(name)]).debug()
+        _run_unittest(scope, cases.TestSuite([owner(name)]))
         return
     plain = _plain_function(getattr(owner, name) if owner else scope[name])
     marks = [*getattr(owner, "pytestmark", []), *getattr(plain, "pytestmark", [])]
@@ -175,6 +175,16 @@ def run(scope: dict[str, Any], *path: str) -> None:
         turn: int | None = 0
         while turn is not None:
             turn = _TestRun(scope, owner, name, given, wanted, turn).run()
+
+
+def _run_unittest(scope: dict[str, Any], suite: Any) -> None:
+    """Run one method, with what its class and its module set up."""
+    nothing: Any = lambda: None  # noqa: E731
+    scope.get("setUpModule", nothing)()
+    try:
+        suite.debug()
+    finally:
+        scope.get("tearDownModule", nothing)()
 
 
 def _choices(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ import io
 import marshal
 import operator
 import sys
+import types
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
@@ -24,6 +25,9 @@ from .records import Records, describe_error, execute, module
 from .wire import MAX_ITEMS, Unsupported, encode, encode_any, encode_each
 
 #: What crosses as it is.
+_MUTABLE = (list, dict, set)
+#: Items of a generator that are sent together.
+_AT_ONCE = 1000
 _SCALARS = (type(None), bool, float, str)
 _SMALL = range(-(1 << 53) + 1, 1 << 53)
 _MAX_PRINTED = 1 << 20
@@ -66,6 +70,7 @@ class _Server:
         self._classes: dict[str, str] = dict(job.get("classes", ()))
         self._peer = peer
         self._kept: list[Any] = []
+        self._numbers: dict[int, int] = {}
         self._failed = ""
         self._objects = False
         self._printed = _Printed()
@@ -113,7 +118,7 @@ class _Server:
             if plain and marshal.dumps(values, 2) == data:
                 return ["value", result, [], None, self._printed.take()]
             (wire, after), table, _ = self._crossing.pack(
-                lambda: (encode_any(result), [encode_each(values), ["d", []]]), []
+                lambda: (self._encode_result(result), [encode_each(values), ["d", []]]), []
             )
             before = [encode_each(marshal.loads(data)), ["d", []]]
             changed = after if after != before else None
@@ -126,10 +131,25 @@ class _Server:
         (values, named), members = self._crossing.unpack(["l", sent], rows, [])
         result = self._target(what.lstrip("!?"))(*values, **named)
         (wire, after), table, _ = self._crossing.pack(
-            lambda: (encode_any(result), [encode_each(values), encode(named)]), members
+            lambda: (self._encode_result(result), [encode_each(values), encode(named)]), members
         )
         changed = after if after != sent or table[: len(rows)] != rows else None
+        if changed is None and type(result) in _MUTABLE:
+            same = [i for i, value in enumerate(values) if value is result]
+            wire = ["A", same[0]] if same else wire
         return ["value", wire, table, changed, self._printed.take()]
+
+    def _encode_result(self, result: Any) -> Any:
+        if isinstance(result, types.GeneratorType):
+            return self._encode_generator(result)
+        if self._objects and isinstance(result, tuple) and hasattr(result, "_fields"):
+            return ["N", type(result).__name__, list(result._fields), encode(tuple(result), 1)]
+        return encode_any(result)
+
+    def _encode_generator(self, items: Any) -> Any:
+        """Return the first items of a generator, and a number to ask for more if there are."""
+        first = [encode(item, 1) for item in islice(items, _AT_ONCE)]
+        return ["x", first] if len(first) < _AT_ONCE else ["g", self._keep(items), first]
 
     def _patched_call(self, what: str, sent: Any, rows: list[Any], patched: Any) -> list[Any]:
         """Put in place what the tests have put there: their ``input``, their standard input."""
@@ -187,12 +207,17 @@ class _Server:
     def _special(self, value: Any) -> Any:
         if (number := getattr(value, "_of_the_tests", None)) is not None:
             return ["k", number]
+        if id(value) in self._numbers:
+            return ["h", self._numbers[id(value)], type(value).__name__]
+        if hasattr(type(value), "ag_code"):
+            return ["y", [encode(item, 1) for item in _collected(value)]]
         if hasattr(type(value), "__await__") or hasattr(type(value), "cr_code"):
             return ["w", self._keep(value)]
         return ["h" if self._objects else "p", self._keep(value), type(value).__name__]
 
     def _keep(self, value: Any) -> int:
         self._kept.append(value)
+        self._numbers[id(value)] = len(self._kept) - 1
         return len(self._kept) - 1
 
     def _held(self, wire: Any) -> Any:
@@ -266,6 +291,20 @@ def _awaited(value: Any) -> Any:
     return asyncio.run(wait())
 
 
+def _collected(value: Any) -> list[Any]:
+    """Return the items of an asynchronous generator."""
+    import asyncio
+
+    async def collect() -> list[Any]:
+        return [item async for item in value]
+
+    return asyncio.run(collect())
+
+
+def _more(items: Any) -> list[Any]:
+    return list(islice(items, _AT_ONCE))
+
+
 def _items(value: Any) -> list[Any]:
     found = list(islice(iter(value), MAX_ITEMS + 1))
     if len(found) > MAX_ITEMS:
@@ -280,8 +319,8 @@ def _leave(value: Any, broken: bool) -> Any:
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "get": getattr, "set": setattr, "delete": delattr, "len": len, "str": str, "repr": repr,
     "bool": bool, "hash": hash, "next": next, "items": _items, "wait": _awaited,
-    "isinstance": isinstance, "call": lambda value, *a, **k: value(*a, **k),
-    "method": lambda value, name, *a, **k: getattr(value, name)(*a, **k),
+    "more": _more, "issubclass": issubclass, "isinstance": isinstance,
+    "call": lambda value, *a, **k: value(*a, **k),
     "enter": lambda value: value.__enter__(), "exit": _leave,
     **{name: getattr(operator, name) for name in (
         "getitem", "setitem", "delitem", "contains", "add", "sub", "mul", "truediv", "floordiv",

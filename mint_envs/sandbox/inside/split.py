@@ -10,9 +10,10 @@ from importlib._bootstrap_external import MAGIC_NUMBER
 from typing import Any
 
 from . import pytest_like
+from .foreign import HarnessFailed, stub
 from .names import UNCLEAR, readings
 from .records import Records, describe_error
-from .stubs import CallFailed, HarnessFailed, Program, stub
+from .stubs import Program
 from .wire import encode_outward
 
 #: Errors of the tests' own that a program could bring about without being called: by a full disk,
@@ -156,6 +157,3 @@ def _bound(name: str) -> str:
 
 def _evaluate(text: str, scope: dict[str, Any]) -> Any:
     return encode_outward(eval(compile(text, "tests.py", "eval", dont_inherit=True), scope))
-
-
-__all__ = ["CallFailed", "tests"]

@@ -1,12 +1,12 @@
-"""The program as the tests see it: names that call it, and objects that stay with it.
+"""The tests' end of the connection to the program, which is in another process.
 
-The tests compare plain values, in their own process. An object of the program's answers to its
-methods, and equals nothing: a program must not make the verdict on itself.
+The tests compare plain values, in their own. What else comes of the program is in ``foreign.py``.
 """
 
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import io
 import json
@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .foreign import CallFailed, HarnessFailed, Opaque, ProgramObject, is_foreign
 from .objects import Crossing, read_array
 from .pipe import MAX_MESSAGE, TooLarge, receive, receive_measured, send, send_bytes
 from .wire import Unsupported, decode, encode, encode_any, encode_each
@@ -28,18 +29,6 @@ _FUNCTIONS = (
     operator.itemgetter, operator.attrgetter, operator.methodcaller,
     type(str.upper), type(str.__len__), type("".__len__),
 )  # fmt: skip
-#: What plain values have: an object must not come in place of one and answer for it.
-_PLAIN_METHODS = frozenset(
-    name for kind in (str, list, dict, set, tuple, int, float, bytes) for name in dir(kind)
-)
-
-
-class CallFailed(BaseException):
-    """The program's process ended or sent no plain value. No ``except Exception`` catches it."""
-
-
-class HarnessFailed(BaseException):
-    """The tests could not be carried out, whatever the program is."""
 
 
 class Huge:
@@ -70,16 +59,6 @@ def _size(value: object) -> int:
         return 0
 
 
-class Opaque:
-    """An object in place of a plain value: it is not None, and has and equals nothing."""
-
-    def __init__(self, wire: Any) -> None:
-        self._wire = ["h", int(wire[1]), str(wire[2])]
-
-    def __repr__(self) -> str:
-        return "<an object of the program's>"
-
-
 #: No calls that can be seen coming: what is called, arguments, replies, how many are used.
 _NONE: list[Any] = ["", [], [], 0]
 
@@ -100,6 +79,7 @@ class Program:
         self._waiting = _NONE
         self._unsettled: list[tuple[Any, Any, list[Any], list[Any]]] = []
         self._objects, self._plain = False, True
+        self._held: set[int] = set()
         self.eager = False
         self._received = 0
         self.calls = 0
@@ -107,7 +87,8 @@ class Program:
         self.crossing = Crossing(
             self._class_of, self._special, {"h": self._object, "w": self._coroutine,
                                             "k": lambda wire: self._functions[wire[1]],
-                                            "a": self._array, "p": self._opaque},
+                                            "a": self._array, "p": self._opaque,
+                                            "N": _named_tuple, "g": self._generator, "y": _later},
         )  # fmt: skip
 
     def call(self, what: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -163,7 +144,10 @@ class Program:
         try:
             if reply[0] == "value":
                 _, wire, rows, changed, printed = reply
-                result, _ = self.crossing.unpack(wire, rows, [])
+                if wire.__class__ is list and wire[0] == "A" and changed is None:
+                    result = arguments[wire[1]]
+                else:
+                    result, _ = self.crossing.unpack(wire, rows, [])
                 if changed is not None:
                     self._unsettled.append((arguments, keywords, [changed, rows], members))
                     if self.eager:
@@ -248,7 +232,7 @@ class Program:
     def _special(self, value: Any) -> Any:
         if isinstance(value, ProgramObject | Opaque):
             return value._wire
-        if isinstance(value, _Foreign | _ForeignClass):
+        if is_foreign(value):
             return ["n", value._what.lstrip("!?")]
         if not isinstance(value, _FUNCTIONS):
             raise Unsupported(f"type {type(value).__name__}")
@@ -256,9 +240,21 @@ class Program:
         return ["k", len(self._functions) - 1]
 
     def _object(self, wire: Any) -> ProgramObject:
-        if not self._objects:  # whatever the program's process says
+        if not self._objects and wire[1] not in self._held:  # whatever the program's process says
             raise Unsupported(f"type {wire[2]}")
+        self._held.add(wire[1])
         return ProgramObject(self, wire)
+
+    def _generator(self, wire: Any) -> Iterator[Any]:
+        source = ProgramObject(self, ["h", wire[1], ""])
+        items = [decode(item) for item in wire[2]]
+
+        def go_on(items: list[Any]) -> Iterator[Any]:
+            while items:
+                yield from items
+                items = self.call(".more", (source,), {})
+
+        return go_on(items)
 
     def _opaque(self, wire: Any) -> Opaque:
         if self._plain:
@@ -322,11 +318,28 @@ class Program:
 
     def _exception(self, name: str) -> Any:
         kind = self._scope.get(name, getattr(builtins, name, None))
-        return kind if isinstance(kind, type) and issubclass(kind, Exception) else None
+        return kind if isinstance(kind, type) and issubclass(kind, Exception | SystemExit) else None
+
+
+def _named_tuple(wire: Any) -> Any:
+    _, name, fields, items = wire
+    return collections.namedtuple(str(name), fields)(*decode(items))
+
+
+def _later(wire: Any) -> Any:
+    """Return an asynchronous generator of what the program's has made."""
+
+    async def items() -> Any:
+        for item in wire[1]:
+            yield decode(item)
+
+    return items()
 
 
 def _made_error(kind: type[BaseException], arguments: tuple[Any, ...]) -> BaseException:
     """Return an error as it was made there, without the code of its class."""
+    if kind.__module__ == "builtins":
+        return kind(*arguments)
     error: BaseException = kind.__new__(kind, *arguments)
     error.args = arguments
     return error
@@ -341,142 +354,3 @@ def _copy_back(old: list[Any], new: list[Any]) -> None:
             one.update(other)
         elif type(one).__module__ == "numpy" and getattr(other, "shape", ()) == one.shape != ():
             one[...] = other
-
-
-class ProgramObject:
-    """An object of the program's.
-
-    One that the tests have built themselves may also be asked what it contains and whether it is
-    true. One that came as a result does not answer to what plain values have: it could stand in
-    for one.
-    """
-
-    __slots__ = ("_built", "_program", "_wire")
-
-    def __init__(self, program: Program, wire: Any, built: bool = False) -> None:
-        object.__setattr__(self, "_program", program)
-        object.__setattr__(self, "_wire", ["h", int(wire[1]), str(wire[2])])
-        object.__setattr__(self, "_built", built)
-
-    def _do(self, what: str, *arguments: Any, **keywords: Any) -> Any:
-        return self._program.call("." + what, (self, *arguments), keywords)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or (not self._built and name in _PLAIN_METHODS):
-            raise AttributeError(f"no attribute {name!r} of an object of the program's")
-        return self._do("get", name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._do("set", name, value)
-
-    def __delattr__(self, name: str) -> None:
-        self._do("delete", name)
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        return self._do("call", *arguments, **keywords)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ProgramObject) and other._wire == self._wire
-
-    def __hash__(self) -> int:
-        return hash(self._wire[1])
-
-    def __repr__(self) -> str:
-        return str(self._do("repr"))
-
-    def __str__(self) -> str:
-        return str(self._do("str"))
-
-    def __format__(self, form: str) -> str:
-        return format(str(self), form)
-
-    def __bool__(self) -> bool:
-        return self._do("bool") is True if self._built else True
-
-    def __contains__(self, item: Any) -> bool:
-        if self._built:
-            return self._do("contains", item) is True
-        return item in list(self)
-
-    def __iter__(self) -> Iterator[Any]:
-        found = self._do("items")
-        if not isinstance(found, list):
-            raise CallFailed("an iterator without items")
-        return iter(found)
-
-    def __enter__(self) -> Any:
-        return self._do("enter")
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        return self._do("exit", kind is not None) is True
-
-
-def _operation(name: str) -> Callable[..., Any]:
-    """An operator between objects. With anything else it must make an object: no number."""
-
-    def apply(self: ProgramObject, *others: Any) -> Any:
-        result = self._do(name, *others)
-        if name != "getitem" and any(not isinstance(other, ProgramObject) for other in others):
-            return result if isinstance(result, ProgramObject) or result is None else NotImplemented
-        return result
-
-    return apply
-
-
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "neg", "pos",
-              "invert", "abs", "getitem", "setitem", "delitem", "len", "next"):  # fmt: skip
-    setattr(ProgramObject, f"__{_name}__", _operation(_name))
-for _name in ("and_", "or_", "xor"):
-    setattr(ProgramObject, f"__{_name.rstrip('_')}__", _operation(_name))
-for _name in ("add", "mul"):
-    setattr(ProgramObject, f"__r{_name}__", _operation(f"r{_name}"))
-
-
-#: What a request begins with where a result need not be plain, or may be any object but None.
-_MARKS = {"objects": "!", "maybe": "?"}
-
-
-class _Foreign:
-    """A name of the program's."""
-
-    def __init__(self, program: Program, name: str, role: str) -> None:
-        self._program, self._what = program, _MARKS.get(role, "") + name
-        self.__name__ = self.__qualname__ = name
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        return self._program.call(self._what, arguments, keywords)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self._program.call(".get", (self, name), {})
-
-
-class _ForeignClass(type):
-    """Makes a class of the program's: its objects stay there."""
-
-    _program: Program
-    _what: str
-
-    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
-        found = cls._program.call(cls._what, arguments, keywords)
-        if type(found) is not ProgramObject:
-            return found
-        return ProgramObject(cls._program, found._wire, built=True)
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return cls._program.call(".get", (cls, name), {})
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, ProgramObject) and value._do("isinstance", cls) is True
-
-
-def stub(program: Program, name: str, role: str) -> Any:
-    """Return what stands for a name of the program's in the tests."""
-    if role == "error":
-        return type(name, (Exception,), {})
-    if role == "class":
-        return _ForeignClass(name, (), {"_program": program, "_what": f"!{name}"})
-    return _Foreign(program, name, role)
