@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from mint_envs.errors import SettingError
 from mint_envs.tooluse import grade_calls, parse_calls
+from mint_envs.tooluse.dialects import source_of
 from mint_envs.tooluse.match import best_match
+from mint_envs.tooluse.rows import exact_call
 
 pytestmark = pytest.mark.quick
 
@@ -48,6 +50,71 @@ def test_calls_too_many_never_pay(row: dict[str, Any]) -> None:
         after = score(row["wanted"], [*row["made"], *extra], tools=row["tools"])
         assert after < 1.0
         assert after <= before
+
+
+@pytest.mark.parametrize("row", BFCL, ids=lambda row: f"{row['kind']}-{row['id']}")
+def test_one_more_right_call_never_lowers_the_reward(row: dict[str, Any]) -> None:
+    for wanted in row["wanted"]:
+        right = dict(zip(("name", "arguments"), exact_call(wanted), strict=True))
+        if score([wanted], [right], tools=row["tools"]) < 1.0:
+            continue  # BFCL's checker rejects its own truth
+        if any(score([wanted], [one], tools=row["tools"]) == 1.0 for one in row["made"]):
+            continue  # it is there: made twice, it is one too many
+        before = score(row["wanted"], row["made"], tools=row["tools"])
+        assert score(row["wanted"], [*row["made"], right], tools=row["tools"]) >= before
+
+
+def test_a_right_call_beside_wrong_attempts_lowers_nothing() -> None:
+    wanted = [call("add", a=1, b=2)]
+    half = call("add", a=1, b=9)
+    alone = score(wanted, [half])
+    assert score(wanted, [half, wanted[0]]) == alone
+    assert score(wanted, [wanted[0], wanted[0]]) == 0.5
+    assert score(wanted, [half, half]) < alone
+
+
+def function(name: str, **kinds: Any) -> dict[str, Any]:
+    properties = {k: one if isinstance(one, dict) else {"type": one} for k, one in kinds.items()}
+    return {"name": name, "parameters": {"type": "dict", "properties": properties, "required": []}}
+
+
+NUMBERS = {"type": "ArrayList", "items": {"type": "integer"}}
+JAVA = function("F.g", n="long", l=NUMBERS, m="HashMap", o="any")
+TEXTS = {"type": "array", "items": {"type": "String"}}
+JAVASCRIPT = function("g", b="Boolean", l=TEXTS, d="dict", n="Bigint")
+
+
+@pytest.mark.parametrize(
+    ("tool", "truth", "right", "wrong"),
+    [
+        (JAVA, {"n": [5]}, "5L", (5, "5", "6L")),
+        (JAVA, {"n": ["count"]}, "count", ("other", None)),
+        (JAVA, {"l": [[1, 2]]}, "new ArrayList<>(Arrays.asList(1, 2))", ([1, 2], "[1, 2]")),
+        (JAVA, {"m": [{"k": [1]}]}, 'new HashMap<>() {{ put("k", 1); }}', ({"k": 1}, "{}")),
+        (JAVASCRIPT, {"b": [True]}, "true", (True, "yes")),
+        (JAVASCRIPT, {"l": [["a", "b"]]}, "['a', \"b\"]", (["a", "b"], "[]")),
+        (JAVASCRIPT, {"d": [{"k": [1]}]}, "{'k': 1}", ({"k": 1}, "{}")),
+        (JAVASCRIPT, {"n": [7]}, "7n", ("7", 7)),
+    ],
+)
+def test_source_text_is_converted_as_bfcl_does(
+    tool: Any, truth: Any, right: Any, wrong: Any
+) -> None:
+    language = "java" if tool is JAVA else "javascript"
+    wanted, (key,) = [{tool["name"]: truth}], truth
+
+    def graded(value: Any, **settings: Any) -> float:
+        return score(wanted, [call(tool["name"], **{key: value})], tools=[tool], **settings)
+
+    assert graded(right) == graded(right, language=language) == 1.0
+    assert [graded(value) for value in wrong] == [0.0] * len(wrong)
+    ((_, exact),) = [exact_call(one) for one in wanted]
+    assert graded(source_of(exact[key], tool["parameters"]["properties"][key], language)) == 1.0
+
+
+def test_a_language_that_is_not_known_is_named() -> None:
+    with pytest.raises(SettingError, match="language='perl' must be one of python, java"):
+        grade_calls([], [], language="perl")
 
 
 TWO = [call("add", a=1, b=2), call("find", name="x")]

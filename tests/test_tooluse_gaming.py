@@ -202,11 +202,14 @@ def test_calls_earn_less_than_those_that_were_wanted(name: str) -> None:
     assert played(ToolUseTask(partial_credit=False), problem, [text]) == 0.0
 
 
-def test_merely_calling_is_paid_only_by_the_weight_of_names() -> None:
+def test_merely_calling_is_paid_nothing() -> None:
+    """Names stand in the prompt: without one right value they are worth nothing."""
     problem = CallProblem("x", (), tuple(TOOLS), ({"one": {"a": [3]}},))
     merely = write_calls([("one", {})])
-    for weights, score in (((0.2, 0.2, 0.6), 0.2), ((0.0, 0.0, 1.0), 0.0)):
-        assert played(ToolUseTask(weights=weights), problem, [merely]) == pytest.approx(score)
+    junk = write_calls([("one", {"a": 9})])
+    for weights in ((0.2, 0.2, 0.6), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)):
+        for text in (merely, junk):
+            assert played(ToolUseTask(weights=weights), problem, [text]) == 0.0
 
 
 # -- weights --------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from mint_envs import Reward
 from mint_envs.errors import DatasetError, SettingError
 from mint_envs.testing import check_task
 from mint_envs.tooluse import FORMATS, ToolUseTask, write_calls
+from mint_envs.tooluse.bfcl import Instances, grade_turns, read_turns
 from mint_envs.tooluse.rows import CallProblem, exact_call
 
 pytestmark = pytest.mark.quick
@@ -207,7 +208,7 @@ TURNS = {
 ADDER = """
 class Adder:
     def _load_scenario(self, scenario, long_context=False):
-        self.total, self._secret = scenario["total"], object()
+        self.total, self._secret, self.long = scenario["total"], object(), long_context
 
     def add(self, first, amount=1):
         self.total += first + amount
@@ -339,3 +340,90 @@ def test_rows_train_like_any_problem(tmp_path: Path) -> None:
     _, reward, terminated, _, info = env.step(np.array([*act, codec.eos_token_id]))
     assert (reward, terminated) == (1.0, True)
     assert info["parts"] == {"name": 1.0, "arguments": 1.0, "values": 1.0}
+
+
+# -- BFCL's other categories ----------------------------------------------------------------------
+
+JAVA_ROW = {
+    "id": "simple_java_7",
+    "question": [[{"role": "user", "content": "Limit it to five."}]],
+    "function": [
+        {
+            "name": "Query.limit",
+            "description": "Limits a query.",
+            "parameters": {
+                "type": "dict",
+                "properties": {
+                    "most": {"type": "long", "description": "Rows."},
+                    "names": {"type": "ArrayList", "items": {"type": "String"}, "description": "?"},
+                },
+                "required": ["most", "names"],
+            },
+        }
+    ],
+    "ground_truth": [{"Query.limit": {"most": [5], "names": [["a", "b"]]}}],
+}
+
+
+def test_a_row_in_java_is_run_as_it_is_meant(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(JAVA_ROW))
+    task = ToolUseTask(dataset=str(path))
+    check_task(task)
+    problem = task.problem(0)
+    assert "Java source text of type long" in task.prompt(problem)[0]["content"]  # type: ignore[index]
+    right = {"most": "5L", "names": 'new ArrayList<>(Arrays.asList("a", "b"))'}
+    for arguments, score in ((right, 1.0), ({"most": 5, "names": ["a", "b"]}, 0.0)):
+        found = task.start(problem).respond(write_calls([("Query.limit", arguments)]))
+        assert isinstance(found, Reward)
+        assert found.score == score
+
+
+@pytest.mark.parametrize(
+    ("id", "why"),
+    [
+        ("memory_0-customer-0", "a memory that earlier"),
+        ("web_search_3", "the live web"),
+        ("live_relevance_1", "any call is right"),
+        ("format_sensitivity_0", "in other formats"),
+    ],
+)
+def test_categories_that_cannot_be_run_are_refused_by_name(
+    id: str, why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({**JAVA_ROW, "id": id, "involved_classes": ["X"]}))
+    with pytest.raises(DatasetError, match=f"BFCL's category '[a-z_]+': .*{why}"):
+        ToolUseTask(dataset=str(path))
+
+
+@pytest.mark.usefixtures("adder")
+@pytest.mark.parametrize("category", ["base", "long_context"])
+def test_a_row_of_long_context_is_filled_up(category: str) -> None:
+    long = category == "long_context"
+    row = {**TURNS, "id": f"multi_turn_{category}_0"}
+    made = [["add(3, amount=4)"], ["clear()"]]
+    problem = read_turns(row)
+    assert problem.long_context == long
+    instances = Instances(problem.classes, problem.config, problem.long_context)
+    assert instances.state()[0]["long"] == long
+    reward = grade_turns(row, made)
+    assert reward.score == 1.0
+    assert [turn["turn"] for turn in reward.metadata["turn_rewards"]] == [0, 1]
+
+
+@pytest.mark.usefixtures("adder")
+def test_rewards_by_turn_are_never_more_than_the_reward() -> None:
+    half = grade_turns(TURNS, [["add(3, amount=4)"], []])
+    assert half.metadata["turn_rewards"] == [{"turn": 0, "part": "turns", "value": 0.5}]
+    none = grade_turns(TURNS, [["add(3, amount=4)"], []], partial_credit=False)
+    assert none.metadata["turn_rewards"] == []
+    for count in range(1, 120):
+        row = {
+            **TURNS,
+            "question": [TURNS["question"][0]] * count,
+            "ground_truth": [["clear()"]] * count,
+        }
+        reward = grade_turns(row, [["clear()"]] * count)
+        assert reward.score == 1.0
+        assert 1.0 - 1e-9 < sum(turn["value"] for turn in reward.metadata["turn_rewards"]) <= 1.0

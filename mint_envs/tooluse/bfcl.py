@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import inspect
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -65,6 +66,7 @@ class TurnsProblem(RowProblem):
     config: Mapping[str, Any]
     tools: tuple[Mapping[str, Any], ...]
     later: Mapping[int, tuple[Mapping[str, Any], ...]]  # tools that come with a later turn
+    long_context: bool = False  # the state is filled up until results are very long
 
     @property
     def messages(self) -> tuple[Message, ...]:  # type: ignore[override]
@@ -112,7 +114,9 @@ class _Dialogue(Episode):
 
     def cut(self, text: str) -> Reward:
         self._turns.end = "cut"
-        return Reward(0.0, parts={"turns": 0.0}, metadata=self._turns.counts())
+        return Reward(
+            0.0, parts={"turns": 0.0}, metadata={**self._turns.counts(), "turn_rewards": []}
+        )
 
     def _run(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         text = self._judge.run((name, arguments))
@@ -142,8 +146,8 @@ class StateChecker:
 
     def __init__(self, problem: TurnsProblem) -> None:
         self._problem = problem
-        self._made = Instances(problem.classes, problem.config)
-        self._gold = Instances(problem.classes, problem.config)
+        self._made = Instances(problem.classes, problem.config, problem.long_context)
+        self._gold = Instances(problem.classes, problem.config, problem.long_context)
         self._results: list[str] = []
         self._called = False
         #: The number of turns that are over, and what was wrong with one of them.
@@ -166,9 +170,14 @@ class StateChecker:
 
     def reward(self, partial_credit: bool) -> Reward:
         """Return the share of turns that were right, up to the first that was not."""
-        share = self.turn / len(self._problem.wanted)
+        count = len(self._problem.wanted)
+        share = self.turn / count
         score = share if partial_credit else float(share == 1.0)
-        return Reward(score, parts={"turns": share}, metadata={"fault": self.fault})
+        paid = range(self.turn if score else 0)
+        each = math.floor(2**30 / count) / 2**30  # rounded down: their sum is never above the score
+        turns = [{"turn": turn, "part": "turns", "value": each} for turn in paid]
+        metadata = {"fault": self.fault, "turn_rewards": turns}
+        return Reward(score, parts={"turns": share}, metadata=metadata)
 
     def _check(self, wanted: list[str]) -> str:
         if not self._called:
@@ -186,11 +195,14 @@ class StateChecker:
 class Instances:
     """One set of BFCL's stateful classes."""
 
-    def __init__(self, classes: Sequence[str], config: Mapping[str, Any]) -> None:
+    def __init__(
+        self, classes: Sequence[str], config: Mapping[str, Any], long_context: bool = False
+    ) -> None:
         self._all = [_instance_class(name)() for name in classes]
         for name, instance in zip(classes, self._all, strict=True):
             if name not in _STATELESS:
-                instance._load_scenario(copy.deepcopy(config.get(name, {})), long_context=False)
+                own = copy.deepcopy(config.get(name, {}))
+                instance._load_scenario(own, long_context=long_context)
         self.methods: dict[str, Callable[..., Any]] = {}
         for instance in self._all:
             members = inspect.getmembers(instance, inspect.ismethod)
@@ -262,7 +274,7 @@ def grade_turns(
         SettingError: the row or a call is not of this form, or BFCL's classes are not installed.
     """
     problem = read_turns(row)
-    methods = Instances(problem.classes, problem.config).methods
+    methods = Instances(problem.classes, problem.config, problem.long_context).methods
     require(
         len(made) == len(problem.wanted), f"made has {len(made)} turns, not {len(problem.wanted)}"
     )
@@ -307,7 +319,8 @@ def read_turns(row: Row) -> TurnsProblem:
         for at, names in missed.items()
     }
     tools = tuple(doc for name, doc in docs.items() if name not in hidden)
-    return TurnsProblem(str(row["id"]), turns, wanted, classes, row["initial_config"], tools, later)
+    name, long = str(row["id"]), "long_context" in str(row["id"])
+    return TurnsProblem(name, turns, wanted, classes, row["initial_config"], tools, later, long)
 
 
 def _offered_from(name: str, missed: Mapping[int, Sequence[str]]) -> float:

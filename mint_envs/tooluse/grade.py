@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from ..core import Reward
-from ..errors import SettingError
+from ..errors import SettingError, require
+from .dialects import TYPES, converted, language_of
 from .formats.calls import Call
 from .match import best_match
 from .values import allowed, same_json
@@ -27,13 +29,16 @@ def grade_calls(
     *,
     partial_credit: bool = True,
     weights: Sequence[float] = WEIGHTS,
+    language: str | None = None,
 ) -> Reward:
     """Return how well the calls made are those that were wanted, in any order.
 
     Every wanted call is matched with at most one call made, so that the sum is the largest
     possible; that sum is divided by the larger of the two numbers of calls. A call too many thus
     costs as much as one too few, and so does a call that could not be parsed. A call of another
-    tool is worth nothing. 1.0 means that everything is right and nothing is left over.
+    tool is worth nothing, and neither is one without a single right value, if it has any. One more
+    right call never lowers the reward: what is worth more without it is worth that much with it.
+    1.0 means that everything is right and nothing is left over.
 
     Args:
         wanted: exact calls, ``{"name": ..., "arguments": {...}}``, or BFCL's ground truth,
@@ -45,6 +50,8 @@ def grade_calls(
             required parameters of the schema; without, by the types of the allowed values.
         partial_credit: False gives 1 for everything right, else 0.
         weights: what the tool's name, its argument names, and the values are worth.
+        language: of BFCL's ground truth: ``"python"``, ``"java"`` or ``"javascript"``, whose
+            arguments are source text, converted as BFCL does. None: as the types of ``tools`` say.
 
     Returns:
         ``Reward`` with ``parts`` ``name``, ``arguments`` and ``values``, of which the score is
@@ -55,20 +62,52 @@ def grade_calls(
     """
     total = math.fsum(check_weights(weights))
     schemas = _parameters_by_tool(tools)
-    targets = [_target(call, schemas) for call in _checked_list(wanted, "wanted")]
+    spoken = language_of(tools or ()) if language is None else language
+    known = ("python", *TYPES)
+    require(spoken in known, f"language={language!r} must be one of {', '.join(known)}")
+    targets = [_target(call, schemas, spoken) for call in _checked_list(wanted, "wanted")]
     calls = [_name_and_arguments(call) for call in _checked_list(made, "made")]
     if not targets and not calls:
         return _calls_reward((1.0, 1.0, 1.0), 1.0, 0, 0, 0)
     marks = [[target.marks(name, arguments) for name, arguments in calls] for target in targets]
-    values = [[_weigh(mark, weights) for mark in row] for row in marks]
-    pairs = best_match(values)
-    most = max(len(targets), len(calls))
-    matched = [marks[row][column] for row, column in pairs]
-    parts = [math.fsum(mark[i] for mark in matched) / most for i in range(3)]
+    parts, right = _best_parts(marks, len(calls), weights)
     full = min(parts) == 1.0
     score = _weigh(parts, weights) / total if partial_credit else float(full)
-    right = sum(min(mark) == 1.0 for mark in matched)
     return _calls_reward(parts, min(score, 1.0), len(targets), len(calls), right)
+
+
+def _best_parts(
+    marks: list[list[Marks]], count: int, weights: Sequence[float]
+) -> tuple[list[float], int]:
+    """Return the parts of the reward, and how many calls are right.
+
+    A right call beside a wrong attempt at it costs what a call too many costs; where the attempt
+    alone is worth more, both are worth that. A right call that is made twice is one too many.
+    """
+    best, right = _parts_of(marks, range(count), weights)
+    rights = [{c for c in range(count) if min(row[c]) == 1.0} for row in marks]
+    wrong = set(range(count)).difference(*rights)
+    tried = [r for r, own in enumerate(rights) if own and any(marks[r][c][0] for c in wrong)]
+    for size in range(1, len(tried[:_MOST_TRIED]) + 1) if count > len(marks) else ():
+        for rows in combinations(tried[:_MOST_TRIED], size):
+            out = set().union(*(rights[row] for row in rows))
+            fewer, _ = _parts_of(marks, [c for c in range(count) if c not in out], weights)
+            best = max(best, fewer, key=lambda some: _weigh(some, weights))
+    return best, right
+
+
+#: Wanted calls that were made right and wrong, too: so many are tried without the right ones.
+_MOST_TRIED = 5
+
+
+def _parts_of(
+    marks: list[list[Marks]], columns: Sequence[int], weights: Sequence[float]
+) -> tuple[list[float], int]:
+    values = [[_weigh(row[column], weights) for column in columns] for row in marks]
+    matched = [marks[row][columns[place]] for row, place in best_match(values)]
+    most = max(len(marks), len(columns), 1)
+    parts = [math.fsum(mark[i] for mark in matched) / most for i in range(3)]
+    return parts, sum(min(mark) == 1.0 for mark in matched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +118,7 @@ class _Target:
     options: Mapping[str, Any]  # exact: the values themselves
     exact: bool
     schema: Mapping[str, Any] | None  # of the tool, if known
+    language: str = "python"
 
     def marks(self, name: Any, arguments: Mapping[str, Any]) -> Marks:
         """Return what a call earns for name, argument names and values, each in [0, 1]."""
@@ -90,6 +130,8 @@ class _Target:
             return 1.0, 1.0, 1.0
         known = [key for key in arguments if self._is_known(key)]
         right = sum(self._is_right(key, arguments[key]) for key in known)
+        if not right:  # names alone are worth nothing: they stand in the prompt
+            return 0.0, 0.0, 0.0
         return 1.0, len(known) / count, right / count
 
     def _is_needed(self, key: str) -> bool:
@@ -111,6 +153,9 @@ class _Target:
             if self.exact:
                 return same_json(self.options[key], value)
             schema = None if self.schema is None else self._properties(self.schema)[key]
+            if self.language != "python" and schema is not None:
+                found = converted(value, schema, self.language)
+                return found is not None and allowed(found[0], self.options[key], found[1])
             return allowed(value, self.options[key], schema)
         except RecursionError:  # nested deeper than any that was wanted
             return False
@@ -120,7 +165,7 @@ class _Target:
         return schema.get("properties") or {}
 
 
-def _target(call: Any, schemas: Mapping[str, Mapping[str, Any]]) -> _Target:
+def _target(call: Any, schemas: Mapping[str, Mapping[str, Any]], language: str) -> _Target:
     if isinstance(call, Mapping) and isinstance(call.get("name"), str):
         arguments = call.get("arguments") or {}
         if isinstance(arguments, Mapping):
@@ -128,7 +173,7 @@ def _target(call: Any, schemas: Mapping[str, Mapping[str, Any]]) -> _Target:
     elif isinstance(call, Mapping) and len(call) == 1:
         ((name, options),) = call.items()
         if isinstance(options, Mapping) and all(isinstance(v, list) for v in options.values()):
-            return _Target(str(name), options, False, schemas.get(name))
+            return _Target(str(name), options, False, schemas.get(name), language)
     raise SettingError(
         f"wanted: {str(call)[:80]!r} is no call. Give {{'name': ..., 'arguments': {{...}}}}, or "
         "BFCL's {tool: {parameter: [allowed values]}}."

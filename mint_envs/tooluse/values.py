@@ -104,7 +104,10 @@ def _dict_fits(value: Any, option: Any) -> bool:
     """Each value of ``option`` is a list of options again."""
     if not isinstance(option, Mapping) or not isinstance(value, Mapping):
         return False
-    lists: dict[str, list[Any]] = {k: v if isinstance(v, list) else [v] for k, v in option.items()}
+    # A few truths have a text there; to BFCL its letters are the options.
+    lists: dict[str, list[Any]] = {
+        k: list(v) if isinstance(v, list | str) else [v] for k, v in option.items()
+    }
     for key, item in value.items():
         if key not in lists or _normalised(item) not in list(map(_normalised, lists[key])):
             return False
