@@ -32,7 +32,7 @@ from .tokenizers import (
 # kept aside while the template is rendered, as is one that spells a special token.
 _OPEN, _CLOSE, _HERE = "\ue000", "\ue001", "\ue002"
 _RESULT = "result"
-_MARKS = re.compile(f"[{_OPEN}{_CLOSE}{_HERE}]|{SENTINEL}")
+_MARKS = re.compile(f"[{_OPEN}{_CLOSE}{_HERE}]")
 
 
 class Codec:
@@ -193,12 +193,15 @@ class Codec:
         return found
 
     def _held(self, content: str, held: list[str]) -> str:
-        if not (self._has_special(content) or _MARKS.search(content)):
+        if not self._must_be_held(content):
             return content
         body = content.strip()  # white space stays, for a template that trims it
         before, _, after = content.partition(body)
         held.append(body)
         return f"{before}{_OPEN}{len(held) - 1}{_CLOSE}{after}"
+
+    def _must_be_held(self, text: str) -> bool:
+        return self._has_special(text) or _MARKS.search(text) is not None or SENTINEL in text
 
     def _hold_json(self, value: Any, held: list[str]) -> Any:
         """Keep aside the strings of a tool that spell special tokens; they are printed as JSON."""
@@ -207,7 +210,7 @@ class Codec:
             return {self._hold_json(k, held): self._hold_json(item, held) for k, item in items}
         if isinstance(value, list | tuple):
             return [self._hold_json(item, held) for item in value]
-        if isinstance(value, str) and (self._has_special(value) or _MARKS.search(value)):
+        if isinstance(value, str) and self._must_be_held(value):
             held.append(json.dumps(value, ensure_ascii=False)[1:-1])
             return f"{_OPEN}{len(held) - 1}{_CLOSE}"
         return value

@@ -270,7 +270,7 @@ class ObjectGrammar(Grammar):
         if not isinstance(name, str) or not name:
             return failed(start, end, "missing_name", "a call has a name, a string")
         own = next((str(v) for k, v in value.items() if k in _ID_KEYS), "")
-        return named_call(start, end, name, arguments)._replace(id=own)
+        return named_call(start, end, name, arguments, own)
 
     def write(self, calls: Sequence[Step]) -> str:
         if not self.listed:

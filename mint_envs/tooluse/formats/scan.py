@@ -81,11 +81,11 @@ def from_json(start: int, found: Value) -> Attempt:
     if not isinstance(name, str) or not name:
         return failed(start, found.end, "missing_name", "a call has a name, a string")
     arguments = value["arguments"] if "arguments" in value else value.get("parameters")
-    own = next((value[key] for key in ("id", "call_id") if isinstance(value.get(key), str)), "")
-    return named_call(start, found.end, name, arguments)._replace(id=own)
+    own = value.get("id", value.get("call_id"))
+    return named_call(start, found.end, name, arguments, own if isinstance(own, str) else "")
 
 
-def named_call(start: int, end: int, name: str, arguments: Any) -> Attempt:
+def named_call(start: int, end: int, name: str, arguments: Any, own: str = "") -> Attempt:
     """Return the attempt with these arguments, which may be a JSON text of an object."""
     if isinstance(arguments, str) and arguments.strip():
         found = read_whole(arguments)
@@ -96,7 +96,7 @@ def named_call(start: int, end: int, name: str, arguments: Any) -> Attempt:
         arguments = {}
     if not isinstance(arguments, dict):
         return failed(start, end, "arguments_not_object", "arguments are a JSON object", name)
-    return Attempt(start, end, name, arguments)
+    return Attempt(start, end, name, arguments, None, False, own)
 
 
 def json_arguments(text: str, start: int, at: int, name: str, close: tuple[str, ...]) -> Attempt:
