@@ -200,3 +200,13 @@ def test_a_right_answer_that_is_a_text_wins_with_itself() -> None:
     )
     assert grade(gold, f"\\boxed{{{gold}}}").score == 1
     assert grade(gold, "\\boxed{A}").score == 0
+
+
+@pytest.mark.parametrize("word", ["for", "from", "return to the question: for"])
+def test_prose_after_a_program_is_no_program(word: str) -> None:
+    program = "```python\nprint(min(values))\n```\n```output\n9\n```\n"
+    said = f"The minimum\n\n\\[\n(x+5)\n\\]\n\n{word} $x > 0$ is\n\n\\[\\boxed{{9}}\\]"
+    assert grade("9", program + said).score == 1
+    assert grade("9", f"```\n{word} $x > 0$ in a program\n\\boxed{{9}}\n```\nI give up.").score == 0
+    assert grade("9", "```\nprint('\\boxed{9}')").score == 0
+    assert grade("9", "```python\nfor x in range(9):\n    print('\\boxed{9}')").score == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
 
 from ..answer.limits import MAX_WINDOW
@@ -21,12 +22,12 @@ _NEXT_QUESTION = re.compile(
     r"\n[ \t]*+[#*>]{0,4}+[ \t]*+(?:(Question|Q|Human|User|问题)|Problem|题目)"
     r"\s*+\d{0,3}+\s*+[*]{0,2}+[:：]"
 )
-_PROGRAM = re.compile(  # what other fences hold may be the answer: "```latex", "```output"
-    r"(?<!`)```(?:[ \t]*"
-    r"(?:python3?|py|cpp|c\+\+|c|java|javascript|js|bash|sh|sage|sympy|matlab|r|julia)\b"
-    r"|[ \t]*\n(?:[^`]{0,200}?\n)??[ \t]*(?:print\(|def |import |from |return |while |for ))"
-    r".*?(?:```|\Z)",
-    re.DOTALL | re.IGNORECASE,
+_FENCE = re.compile(r"`{3,}[ \t]*([A-Za-z+]*)")
+_LANGUAGES = frozenset(  # what other fences hold may be the answer: "```latex", "```output"
+    "python python3 py cpp c++ c java javascript js bash sh sage sympy matlab r julia".split()
+)
+_BEGINS = re.compile(
+    r"[ \t3]*\n(?:[^`]{0,200}?\n)??[ \t]*(?:print\(|def |import |from |return |while |for )"
 )
 _SIGNS = 16  # percent signs that are looked at one by one
 _INDENT = 40
@@ -64,7 +65,31 @@ def without_programs(text: str) -> str:
     """``text`` without programs and comments: what they print or hold is not said."""
     if _has_comment(text):
         text = _COMMENT.sub("\n", text)
-    return _PROGRAM.sub("\n", text) if "```" in text else text
+    kept, at = [], 0
+    for start, end in _programs(text):
+        kept.append(text[at:start])
+        at = end
+    return "\n".join([*kept, text[at:]]) if kept else text
+
+
+def _programs(text: str) -> Iterator[tuple[int, int]]:
+    """Where programs between fences stand; a fence that closes one opens none."""
+    at = text.find("```")
+    while at >= 0:
+        fence = _FENCE.match(text, at)
+        assert fence is not None
+        name, after = fence[1].lower(), fence.end()
+        closing = text.find("```", after)
+        next_fence = _FENCE.match(text, closing) if closing >= 0 else None
+        is_closed = next_fence is not None and not next_fence[1]
+        bare = not name and (is_closed or closing < 0)
+        if name in _LANGUAGES or (bare and _BEGINS.match(text, after)):
+            end = closing if closing >= 0 else len(text)
+            yield at, next_fence.end() if next_fence and is_closed else end
+        if next_fence is not None and not is_closed:
+            at = closing  # a fence with a name closes nothing
+        else:
+            at = text.find("```", next_fence.end()) if next_fence else -1
 
 
 def _has_comment(text: str) -> bool:
@@ -84,5 +109,5 @@ def ends_in_program(text: str) -> bool:
     last = text.rfind("```")
     if last < 0:
         return False
-    programs = list(_PROGRAM.finditer(text))
-    return bool(programs) and not text[programs[-1].end() :].strip()
+    programs = list(_programs(text))
+    return bool(programs) and not text[programs[-1][1] :].strip()
