@@ -151,7 +151,7 @@ class Model:
         self.body.forward = lambda *_, **__: given
         try:
             ids = torch.zeros((1, len(hidden)), dtype=torch.long, device=self.device)
-            logits: Tensor = self.causal(input_ids=ids, use_cache=False).logits[0]
+            logits: Tensor = self.causal(input_ids=ids, use_cache=False).logits.squeeze(0)
         finally:
             del self.body.forward
         return logits if logits.shape[-1] == self.vocab else logits[:, : self.vocab]
