@@ -63,6 +63,58 @@ def bench_sets(session: nox.Session) -> None:
     session.run("python", "-m", "tests.bench_sets", *session.posargs)
 
 
+def published(session: nox.Session, library: str, *alone: str, needs: tuple[str, ...] = ()) -> None:
+    """Install a library and benchmark its reward functions: a line of JSON for each."""
+    with_everything(session)
+    if needs:
+        session.install(*needs)
+    if alone:
+        session.install("--no-deps", *alone)
+    out = f"rewards_{library}.jsonl"
+    session.run("python", "-m", "benchmarks.rewards", library, "-o", out, *session.posargs)
+
+
+@nox.session(tags=["rewards"])
+def rewards_trl(session: nox.Session) -> None:
+    """TRL's accuracy, format, length and repetition."""
+    needs = ("math-verify[antlr4_13_2]", "datasets==5.2.0")
+    published(session, "TRL", "trl==1.16.0", "accelerate==1.15.0", needs=needs)
+
+
+@nox.session(tags=["rewards"])
+def rewards_verl(session: nox.Session) -> None:
+    """verl's rewards, each loaded by its file."""
+    needs = ("pylatexenc", "mathruler", "tensordict==0.15.3", "ray==2.60.0", "codetiming")
+    published(session, "verl", "verl==0.9.1", needs=needs)
+
+
+@nox.session(tags=["rewards"])
+def rewards_skyrl(session: nox.Session) -> None:
+    """SkyRL-gym's rewards."""
+    published(session, "SkyRL-gym", "skyrl-gym==0.4.0", needs=("pandas", "omegaconf"))
+
+
+@nox.session(tags=["rewards"])
+def rewards_tinker(session: nox.Session) -> None:
+    """tinker-cookbook's grader of mathematics."""
+    needs = ("chz", "blobfile", "termcolor", "datasets==5.2.0", "pylatexenc")
+    published(session, "tinker-cookbook", "tinker-cookbook==0.4.0", needs=needs)
+
+
+@nox.session(tags=["rewards"])
+def rewards_gym(session: nox.Session) -> None:
+    """reasoning-gym's score_answer on fifteen data sets."""
+    published(session, "reasoning-gym", needs=("reasoning-gym==0.1.25",))
+
+
+@nox.session(tags=["rewards"])
+def rewards_r1(session: nox.Session) -> None:
+    """open-r1's rewards, from its repository; its modules want the TRL of its time."""
+    source = "open-r1 @ git+https://github.com/huggingface/open-r1@1416fa0"
+    needs = ("math-verify[antlr4_13_2]", "aiofiles", "async-lru", "pandas", "e2b-code-interpreter")
+    published(session, "open-r1", source, "trl==0.18.0", needs=needs)
+
+
 def _is_ours(path: Path) -> bool:
     """Whether a file in site-packages came with the package: not bytecode, nor the installer."""
     installers = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils-precedence")

@@ -53,7 +53,12 @@ _BY_THE_LAST = (
     "an answer denied, in the form",
     "several answers in the form, the right one last",
 )
+_GLUED = ("a power of ten after it", "digits after an underscore")
 _POLICIES = {
+    "a power of ten after it":
+        ("letters right after the number are not read", "nothing is gained by them"),
+    "digits after an underscore":
+        ("an underscore ends the number", "nothing is gained by it"),
     "several answers in the form, the right one last":
         ("the last answer counts", "a policy may change its mind; it cannot hedge by it"),
     "an answer denied, in the form":
@@ -212,8 +217,8 @@ def _settle_open(means: dict[str, str], paid: Mapping[str, Sequence[Tried]], kno
     """Where nothing closes the form, its first word may count, and that only: no hedge."""
     first, last = (f"several answers in the form, the right one {at}" for at in ("first", "last"))
     is_open = not known.wordings[0].loose and not known.wordings[0].after
-    if is_open and paid.get(first) and not paid.get(last):
-        means[first] = make.POLICY
+    if is_open and not paid.get(last):
+        means |= dict.fromkeys((first, *_GLUED), make.POLICY)
 
 
 def _fault(run: BenchRun, section: Section, name: str, bad: Sequence[Tried], total: int) -> None:
@@ -248,7 +253,10 @@ def check_other_golds(run: BenchRun, section: Section) -> None:
     if paid is None or not run.about["from_rows"] or "gold" not in run.about["sees"] or not items:
         return
     item, wording, unpaid = items[0], paid.wordings[0], []
+    numbers = sum(make.is_number(one.answer or "") for one in items) * 2 > len(items)
     for kind, gold, wrong in _GOLDS:
+        if numbers == (kind == "that is a word"):
+            continue  # of words, numbers tell nothing; of numbers, words
         texts = [wording.write(gold), *map(wording.write, wrong)]
         probes = [Probe(f"a gold {kind} ({gold!r})", item, (text,), None) for text in texts]
         results = run.tried(probes, "other golds", gold=gold)

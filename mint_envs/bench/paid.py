@@ -211,10 +211,11 @@ def _paid_on(seen: _Seen, one: Wording, span: float, turned: bool = False) -> li
 
 def _on_all(run: BenchRun, paid: Paid) -> Paid:
     """Try the first wording on all problems: which are paid, how much, and which are refused."""
-    items = [item for item in run.items if item.answer is not None][:100]
+    items = [item for item in run.items if item.answer is not None]
+    items = items[:_TRIED] if run.out_of_time else items[:100]
     wording = paid.wordings[0]
     rights, wrongs = (
-        run.tried([Probe(name, i, (wording.write(t),), None) for i, t in texts], "what is paid")
+        run.tried([Probe(name, i, (wording.write(t),), None) for i, t in texts], name, must=True)
         for name, texts in (
             ("the right answer", [(i, i.answer or "") for i in items]),
             ("a wrong answer", [(i, other_value(i.answer or "")) for i in items]),

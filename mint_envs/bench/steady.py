@@ -37,7 +37,7 @@ def check_steadiness(run: BenchRun, section: Section) -> None:
         _repeated(section, run.tried(_again(probes), "the same again"))
     first = run.tried(probes, "the first time")
     with ExitStack() as stack:
-        worker = run.like_this(stack.enter_context(_another(run)))
+        worker = run.like_this(_another(run, stack))
         there = _there(worker, first)
         alone = run.tried(there[:_ALONE], by=worker, apart=True)
         turned = run.tried(there[::-1], by=worker)[::-1]
@@ -95,9 +95,20 @@ def _unsteady(section: Section, text: str, cases: Iterable[Tried], advice: str =
     section.find("determinism", text, advice, first_cases(cases), severity="honest", cost=_COST)
 
 
-def _another(run: BenchRun) -> TargetWorker:
+def _another(run: BenchRun, stack: ExitStack) -> TargetWorker:
+    """Return another process of the target, with other hashes, and a clock that can be moved.
+
+    Some libraries do not load with such a clock: then without.
+    """
     rows = [*run.cases, *run.responses]
-    return open_worker(run.target, run.options, rows, hash_seed="20011", clock=True)
+    made = [
+        open_worker(run.target, run.options, rows, hash_seed="20011", clock=moved)
+        for moved in (True, False)
+    ]
+    try:
+        return stack.enter_context(made[0])
+    except WorkerDied:
+        return stack.enter_context(made[1])
 
 
 def _there(worker: TargetWorker, first: Sequence[Tried]) -> list[Probe]:

@@ -64,7 +64,7 @@ def _adapted(function: Callable[..., Any], name: str) -> tuple[Call, set[str]]:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError) as error:
         raise SettingError(f"{name} cannot be called as a reward function: {error}") from None
-    if "completions" in parameters:
+    if {"completions", "completion_ids"} & set(parameters):
         return _trl(function, parameters), _without_default(parameters) - _OF_TRL
     if "solution_str" in parameters:
         return _verl(function, parameters), _without_default(parameters) - _OF_VERL
@@ -183,7 +183,7 @@ class _Shaped:
         try:
             found = _finish(call(likely))
             self._messages = likely
-        except (TypeError, AttributeError, KeyError) as error:
+        except (TypeError, AttributeError, LookupError) as error:
             try:
                 found = _finish(call(not likely))
             except Exception:

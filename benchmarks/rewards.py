@@ -1,0 +1,144 @@
+"""Published reward functions, benchmarked: ``python -m benchmarks.rewards LIBRARY -o FILE``.
+
+    python -m benchmarks.rewards verl -o verl.jsonl     # all of a library, a line each
+    python -m benchmarks.rewards --table *.jsonl        # the table of docs/published.md
+
+The functions are in ``benchmarks/published.py``; ``nox -s rewards_NAME`` installs a library and
+runs this. Each line has the version, the first line of the report, the findings, the rules that
+are no faults, what was left out, and the speed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from mint_envs.bench.bench import bench
+from mint_envs.bench.run import Options
+
+from .published import PUBLISHED, Published
+
+#: What the prompts say of the form of the answer.
+ASKS = {
+    "bare": "Reply with the answer.",
+    "box": "Put your final answer in \\boxed{}.",
+    "hashes": "End with a line of the form #### <answer>.",
+    "said": "End with a line 'Answer: ' and the answer.",
+    "tag": "Give your answer between <answer> and </answer>.",
+    "tags": "Think between <think> and </think>, then answer between <answer> and </answer>.",
+    "thoughts": "Think between <think> and </think>, then put your final answer in \\boxed{}.",
+}
+WHOLE = [
+    ("What is 12 + 7?", "19"),
+    ("A train has 18 cars with 24 seats each. How many seats are there?", "432"),
+    ("How many days are there in three weeks and four days?", "25"),
+    ("What is 61 + 3?", "64"),
+    ("It was 4 degrees and fell by 11. What is it now?", "-7"),
+    ("Tom had 300 stamps and gave 17 away. How many are left?", "283"),
+]
+WORDS = [
+    ("What is the capital of France?", "Paris"),
+    ("Which metal is liquid at room temperature?", "mercury"),
+    ("Which planet is the largest?", "Jupiter"),
+    ("What colour is a ruby?", "red"),
+]
+SEVERITIES = ("exploitable", "honest", "fragile")
+
+
+def problems(one: Published) -> list[dict[str, Any]]:
+    """Return the problems on which a function is benchmarked."""
+    kind, _, name = one.form.partition(":")
+    if kind == "gym":
+        data = importlib.import_module("reasoning_gym").create_dataset(name, seed=1, size=12)
+        return [
+            {"prompt": data[i]["question"], "answer": str(data[i]["answer"]), "number": i}
+            for i in range(12)
+        ]
+    pairs = WORDS if one.golds == "words" else WHOLE
+    gold = "${}$" if one.name == "accuracy_reward" and one.library == "open-r1" else "{}"
+    rows = [
+        {"prompt": f"{asked}\n{ASKS[kind]}", "answer": gold.format(answer)}
+        for asked, answer in pairs
+    ]
+    return [{**row, "solution": row["answer"]} for row in rows]
+
+
+def measured(key: str, within: float) -> dict[str, Any]:
+    """Benchmark one function; return what the table and the page need."""
+    one = PUBLISHED[key]
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "problems.jsonl"
+        data.write_text("".join(json.dumps(row) + "\n" for row in problems(one)), encoding="utf-8")
+        options = Options(data=str(data), within=within, seconds=0.5, workers=1)
+        report = bench(f"benchmarks.published:{key}", options)
+    return {
+        "key": key,
+        "library": one.library,
+        "name": one.name,
+        "means": one.means,
+        "version": _version(one.package),
+        "date": datetime.now(UTC).date().isoformat(),
+        "lead": report.lead,
+        "findings": [finding.to_json() for finding in report.worst_first],
+        "rules": [policy.fault for policy in report.policies],
+        "left_out": [note for note in report.notes if note.startswith("Left out")],
+        "rewards_per_second": report.numbers.get("rewards_per_second"),
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "source"
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the lines of a table in Markdown."""
+    heads = ["function", "version", *SEVERITIES, "rules", "rewards a second", "the first finding"]
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for row in rows:
+        counts = Counter(finding["severity"] for finding in row["findings"])
+        first = row["findings"][0]["text"].replace("|", "\\|")[:110] if row["findings"] else "none"
+        speed = f"{row['rewards_per_second']:,.0f}" if row["rewards_per_second"] else "-"
+        found = [str(counts[name]) for name in SEVERITIES]
+        what = f"{row['library']} `{row['name']}`"
+        cells = [what, row["version"], *found, str(len(row["rules"])), speed, first]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.rewards",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
+    )
+    parser.add_argument("library", nargs="?", help="all functions of a library, or one by its key")
+    parser.add_argument("-o", dest="out", type=Path, help="append a line of JSON for each")
+    parser.add_argument("--within", type=float, default=45.0, help="seconds for each")
+    parser.add_argument("--table", nargs="+", type=Path, help="print the table of such files")
+    options = parser.parse_args()
+    if options.table:
+        lines = [line for path in options.table for line in path.read_text().splitlines()]
+        print(table([json.loads(line) for line in lines]))
+        return
+    for key, one in PUBLISHED.items():
+        if options.library in (one.library, key):
+            row = measured(key, options.within)
+            print(f"{key}: {len(row['findings'])} findings. {row['lead']}", flush=True)
+            if options.out:
+                with options.out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row) + "\n")
+
+
+if __name__ == "__main__":
+    main()
