@@ -31,6 +31,7 @@ class Family:
             its own: ``{"local": {"steps": 40, "env_settings": {...}}}``. Ours were run on three
             seeds (Math, Chat), two (ToolUse) or one (Code): docs/training.md.
         grader: ``"module:Class"`` of the form that POST /v1/grade/FOLDER takes; "" means none.
+        forms: ``"module:NAMES"`` of the published data sets whose rows are read; "" means any.
         says_reward: the trainer says the mean reward on a line of its own, as the documents do.
 
     Raises:
@@ -40,6 +41,7 @@ class Family:
     client_settings: frozenset[str] = frozenset()
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     grader: str = ""
+    forms: str = ""
     says_reward: bool = False
 
     def __post_init__(self) -> None:

@@ -321,4 +321,7 @@ def test_the_problems_of_human_eval_are_read_as_before() -> None:
 def test_the_command_names_the_sets() -> None:
     found = CliRunner().invoke(main, ["list", "mint/Code-v0", "--json"])
     (dataset,) = (s for s in json.loads(found.output)["mint/Code-v0"] if s["name"] == "dataset")
-    assert all(reader.name in dataset["help"] for reader in READERS)
+    assert dataset["forms"] == [reader.name for reader in READERS]
+    said = " ".join(CliRunner().invoke(main, ["list", "mint/Code-v0"]).output.split())
+    assert all(reader.name in said for reader in READERS)
+    assert "rows are read" not in CliRunner().invoke(main, ["list", "mint/Math-v0"]).output

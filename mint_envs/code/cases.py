@@ -59,6 +59,7 @@ class Plan:
         first: steps that come before the tests, and are none.
         limits: what the row says of limits.
         language: that programs must be in, where the row says so.
+        imports: packages that the tests and their set-up import.
         roles: what the names in ``stubs`` are, where they are more than functions.
         classes: the tests' own classes (name, text), whose objects cross by value.
     """
@@ -73,6 +74,7 @@ class Plan:
     language: str = ""
     roles: tuple[tuple[str, str], ...] = ()
     classes: tuple[tuple[str, str], ...] = ()
+    imports: tuple[str, ...] = ()
 
     def some(self, count: int) -> Plan:
         """Return the plan with at most ``count`` tests (0: all), of as many expected values as

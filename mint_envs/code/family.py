@@ -18,4 +18,5 @@ FAMILY = Family(
         },
     },
     grader="mint_envs.code.item:CodeItem",
+    forms="mint_envs.code.readers:NAMES",
 )  # fmt: skip

@@ -20,6 +20,7 @@ from ..core import Reward
 from ..errors import SettingError
 from ..sandbox import Job, Outcome, Sandbox, language_name, shared
 from .extract import extract
+from .packages import refuse_missing
 from .plan import IoTest, Plan, ValueTest, make_plan
 from .scripts import ERROR, LIMIT, NOT_RUN, PASSED, WRONG, ScriptRun
 from .values import shorten, show_wire, text_form, truth, visible, wire_equals
@@ -63,6 +64,7 @@ def grade(
     max_tests_per_problem: int = 10,
     language: str = "python",
     sandbox: str | Sandbox | None = None,
+    python: str | None = None,
 ) -> Reward:
     """Run the program in ``response`` against ``tests`` and return the Reward.
 
@@ -78,6 +80,7 @@ def grade(
             values as there are; the others are counted (``metadata["left_out"]``). 0: all.
         language: ``"python"``, or one that is installed, for tests of the second form.
         sandbox: ``None`` for the default of this machine, a name or a ``Sandbox``.
+        python: the folder of a virtual environment whose packages programs may import.
 
     Returns:
         A Reward whose score is None if the sandbox failed: that is no wrong answer. Its metadata:
@@ -94,7 +97,9 @@ def grade(
         SandboxUnavailable: no sandbox works here, or the language's tool is not installed.
     """
     settings = GradeSettings(partial_credit, sandbox_timeout_s, max_tests_per_problem, language)
-    return grade_many([(response, make_plan(tests))], settings, shared(sandbox))[0]
+    plan = make_plan(tests)
+    refuse_missing(plan.imports, python)
+    return grade_many([(response, plan)], settings, shared(sandbox, python))[0]
 
 
 def grade_many(

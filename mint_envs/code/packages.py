@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 
 from ..errors import SettingError
+from ..sandbox.environment import environment_of
 
 #: The module that holds the program, by the names that tests give to it.
 SOLUTION = frozenset(("solution", "solutions", "your_module", "main", "candidate", "submission"))
@@ -44,28 +45,44 @@ class TreeNode:
 }
 
 
-def refuse_missing(trees: Iterable[ast.AST], there: frozenset[str] = frozenset()) -> None:
+def refuse_missing(names: Iterable[str], python: str | None = None) -> None:
     """Refuse what imports a package that the sandbox does not have.
 
     Args:
-        trees: of the tests, their set-up or the reference.
-        there: packages that it has besides numpy.
+        names: of packages that tests, their set-up or the reference import.
+        python: the virtual environment that programs have.
 
     Raises:
-        SettingError: names the package.
+        SettingError: names the first that is missing; or there is no such environment.
     """
-    for name in sorted(imported(trees) - there):
-        if name != "pytest" and not _is_there(name):
-            raise SettingError(
-                f"the package {name!r}, which the row's tests or reference import, is not in the "
-                "sandbox: leave the row out"
-            )
+    for name in missing_packages(names, python):
+        raise SettingError(
+            f"the package {name!r}, which the row's tests or reference import, is not in the "
+            "sandbox: give python=FOLDER, a virtual environment that has it (mint-envs doctor "
+            "--dataset names all that are missing), or leave the row out"
+        )
+
+
+def missing_packages(names: Iterable[str], python: str | None = None) -> list[str]:
+    """Return those that programs cannot import: in an environment, or where none is given.
+
+    Raises:
+        SettingError: there is no such environment.
+    """
+    try:
+        environment = environment_of(python) if python else None
+    except (ValueError, OSError) as error:
+        raise SettingError(str(error)) from None
+    own = {"pytest", *SOLUTION, "__future__", *sys.stdlib_module_names}
+    return sorted(
+        name
+        for name in set(names) - own
+        if not (environment.has(name) if environment else _is_there(name))
+    )
 
 
 def _is_there(name: str) -> bool:
-    if name == "numpy":
-        return importlib.util.find_spec(name) is not None
-    return name in sys.stdlib_module_names or name in SOLUTION or name == "__future__"
+    return name == "numpy" and importlib.util.find_spec(name) is not None
 
 
 def imported(trees: Iterable[ast.AST]) -> set[str]:

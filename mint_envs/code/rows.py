@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 from ..datasets import Row, load_rows
 from ..errors import DatasetError, SettingError
+from .needed import packages_of
+from .packages import refuse_missing
 from .problems import CodeProblem
 from .readers import READERS, Reader
 
@@ -17,18 +20,59 @@ _TELLING = re.compile(
 )
 
 
-def load_code_problems(dataset: str, split: str | None = None) -> list[CodeProblem]:
+def load_code_problems(
+    dataset: str, split: str | None = None, python: str | None = None, skip: bool = False
+) -> list[CodeProblem]:
     """Return the problems of a JSONL or Parquet file or a Hugging Face data set.
 
+    Args:
+        dataset: as ``load_rows`` takes it.
+        split: as ``load_rows`` takes it.
+        python: the virtual environment that programs have.
+        skip: leave out rows that are refused, with a warning that counts them.
+
     Raises:
-        DatasetError: it is missing or broken, a row is of no known form, or its tests are refused
-            (the verdict would be the program's own).
+        DatasetError: it is missing or broken, or a row is of no known form, or is refused: its
+            tests cannot all be run, the verdict would be the program's own, or it needs a package
+            that is missing. With ``skip``, all rows are.
     """
-    return [read_code_row(row, dataset, i) for i, row in enumerate(load_rows(dataset, split), 1)]
+    problems, refused = [], []
+    for number, row in enumerate(load_rows(dataset, split), 1):
+        try:
+            problems.append(read_code_row(row, dataset, number, python))
+        except DatasetError as error:
+            if not skip:
+                raise
+            refused.append(error)
+    if refused and not problems:
+        raise refused[0]
+    if refused:
+        warnings.warn(
+            f"{len(refused)} of {len(refused) + len(problems)} rows are refused, and left out. The "
+            f"first: {refused[0]}",
+            stacklevel=3,
+        )
+    return problems
 
 
-def read_code_row(row: Row, source: str = "rows", number: int = 1) -> CodeProblem:
+def read_code_row(
+    row: Row, source: str = "rows", number: int = 1, python: str | None = None
+) -> CodeProblem:
     """Return the problem of one row.
+
+    Raises:
+        DatasetError: as ``load_code_problems``.
+    """
+    problem = problem_of_row(row, source, number)
+    try:
+        refuse_missing(packages_of(problem), python)
+    except SettingError as error:
+        raise DatasetError(f"row {number} of dataset={source!r}: {error}") from error
+    return problem
+
+
+def problem_of_row(row: Row, source: str = "rows", number: int = 1) -> CodeProblem:
+    """Return the problem of one row, whatever packages it needs.
 
     Raises:
         DatasetError: as ``load_code_problems``.

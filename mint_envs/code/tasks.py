@@ -13,6 +13,7 @@ from ..datasets import DatasetTask
 from ..errors import require
 from ..family import (
     CommonSettings,
+    Dataset,
     Drop,
     Level,
     PartialCredit,
@@ -24,7 +25,6 @@ from ..sandbox import Sandbox, shared
 from .grade import GradeSettings, grade_many, without_clock
 from .kinds import LEVELS
 from .problems import CodeProblem, generate, passes, say_left_out
-from .readers import READERS
 from .rows import load_code_problems
 
 #: The worked examples before the question; the first is the one of MinT's documents.
@@ -34,11 +34,6 @@ _SHOTS = (
     ("Write `first_char(s)` that returns the first character of s.",
      "def first_char(s):\n    return s[0]"),
 )  # fmt: skip
-CodeRows = Annotated[
-    str | None,
-    "rows to take problems from, instead of drawing them: a JSONL or Parquet file, or a Hugging "
-    f"Face name. Read are: {', '.join(reader.name for reader in READERS)}",
-]
 _FENCES = {"javascript": "js", "cpp": "cpp"}
 
 
@@ -59,7 +54,7 @@ class CodeTask(DatasetTask[CodeProblem]):
 
     def __init__(
         self,
-        dataset: CodeRows = None,
+        dataset: Dataset = None,
         level: Level = "all",
         partial_credit: PartialCredit = False,  # as in the documents, like the two that follow
         sandbox_timeout_s: Annotated[float, "seconds of CPU time of one run"] = 5.0,
@@ -72,6 +67,12 @@ class CodeTask(DatasetTask[CodeProblem]):
         shots: Shots = 1,
         split: Split = None,
         drop: Drop = None,
+        python: Annotated[
+            str | None, "folder of a virtual environment whose packages programs may import"
+        ] = None,
+        skip_refused: Annotated[
+            bool, "leave out rows that are refused, with a warning, rather than stop"
+        ] = False,
     ) -> None:
         CommonSettings(dataset, split, drop, style, shots, level, levels=(*LEVELS, "all"))
         require(
@@ -82,9 +83,13 @@ class CodeTask(DatasetTask[CodeProblem]):
             bool(partial_credit), sandbox_timeout_s, max_tests_per_problem, language
         )
         self._level, self._style, self._shots = level, style, shots
-        self._sandbox = sandbox
+        self._sandbox, self._python = sandbox, python
         super().__init__(
-            None if dataset is None else load_code_problems(dataset, split), split, drop
+            None
+            if dataset is None
+            else load_code_problems(dataset, split, python, bool(skip_refused)),
+            split,
+            drop,
         )
         require(
             dataset is not None or self._settings.language == "python",
@@ -115,7 +120,7 @@ class CodeTask(DatasetTask[CodeProblem]):
     def score_batch(self, pairs: Sequence[tuple[CodeProblem, str]]) -> list[Reward]:
         """Score many responses on every core; the same program is run once."""
         items = [(self._cut(response), problem.plan) for problem, response in pairs]
-        rewards = grade_many(items, self._settings, shared(self._sandbox))
+        rewards = grade_many(items, self._settings, shared(self._sandbox, self._python))
         return [without_clock(reward) for reward in rewards]
 
     def examples(self, problem: CodeProblem) -> dict[str, float]:

@@ -23,7 +23,7 @@ from .names import (
     root_of,
     uses_only,
 )
-from .packages import refuse_missing
+from .packages import imported
 from .roles import Roles
 from .solution import assumed_names, definitions_in, without_solution
 from .source import Source, names_in, nodes_in
@@ -53,7 +53,7 @@ class _Reading:
     def __init__(self, source: Source, entry: str, prompt: str, setup: str, preamble: str) -> None:
         self._source, self._tree = source, source.tree
         self._setup = Source(setup)
-        refuse_missing([source.tree, self._setup.tree])
+        self._imports = tuple(sorted(imported([source.tree, self._setup.tree])))
         self._found = collect(source.tree)
         self._check = _check_function(source.tree)
         self._entry = entry or self._entry_of_check()
@@ -70,8 +70,8 @@ class _Reading:
     def plan(self) -> Plan:
         plain = self._plain_asserts()
         if plain and not self._setup.text.strip() and not self._assumed:
-            return Plan("values", tuple(plain), self._preamble)
-        return self._split_plan()
+            return Plan("values", tuple(plain), self._preamble, imports=self._imports)
+        return replace(self._split_plan(), imports=self._imports)
 
     # -- nothing but plain asserts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -12,7 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import SettingError
-from ..loading import locate
+from ..family import BUILT_IN, record_of
+from ..loading import imported, locate
 from ..registration import Setting, env_ids, settings_of, type_name
 
 
@@ -31,13 +33,16 @@ def command(ids: tuple[str, ...], as_json: bool) -> None:
     found = {id: _settings_of_id(id) for id in (ids or env_ids())}
     if as_json:
         rows = {
-            id: [_setting_row(*item) for item in settings.items()] for id, settings in found.items()
+            id: [_setting_row(*item, _forms(id)) for item in settings.items()]
+            for id, settings in found.items()
         }
         click.echo(json.dumps(rows, indent=2, default=repr))
         return
     console = Console()
     for id, settings in found.items():
         console.print(_settings_table(id, settings))
+        if forms := _forms(id):
+            console.print(f"data sets whose rows are read: {'; '.join(forms)}\n", markup=False)
 
 
 def _settings_of_id(id: str) -> dict[str, Setting]:
@@ -47,7 +52,14 @@ def _settings_of_id(id: str) -> dict[str, Setting]:
         raise SettingError(f"{error} (mint-envs list shows those that are registered)") from error
 
 
-def _setting_row(name: str, setting: Setting) -> dict[str, Any]:
+def _forms(id: str) -> tuple[str, ...]:
+    """Return the names of the published data sets whose rows an environment reads, if it says."""
+    place = record_of(id).forms if id in BUILT_IN else ""
+    names: tuple[str, ...] = imported(place) if place else ()
+    return names
+
+
+def _setting_row(name: str, setting: Setting, forms: Sequence[str] = ()) -> dict[str, Any]:
     required = setting.default is inspect.Parameter.empty
     return {
         "name": name,
@@ -55,6 +67,7 @@ def _setting_row(name: str, setting: Setting) -> dict[str, Any]:
         "required": required,
         "default": None if required else setting.default,
         "help": setting.help,
+        **({"forms": list(forms)} if forms and name == "dataset" else {}),
     }
 
 

@@ -49,7 +49,9 @@ class Sandbox:
             ``"docker:runsc"`` for another runtime); ``"remote:http://host:8080"``;
             ``"unsafe"``: no walls at all; or an object with the methods of ``Backend``.
         workers: programs at the same time; 0 means one for each CPU.
-        options: of the backend: ``runtime``, ``image`` (docker, podman), ``url`` (remote).
+        options: of the backend: ``python`` (auto, namespaces, landlock, unsafe: the folder of a
+            virtual environment whose packages programs may import), ``runtime``, ``image``
+            (docker, podman), ``url`` (remote).
 
     Raises:
         SandboxUnavailable: the backend does not work here; says what is missing.
@@ -168,11 +170,11 @@ def _backend(name: str, workers: int, options: dict[str, Any]) -> Backend:
         raise SettingError(f"sandbox={name!r} does not take these options: {error}") from None
 
 
-def _auto(workers: int = 0) -> Backend:
+def _auto(workers: int = 0, python: str = "") -> Backend:
     reasons = []
     for tier in ("namespaces", "landlock"):
         try:
-            return _local_pool(tier, workers)
+            return _local_pool(tier, workers, python)
         except SandboxUnavailable as error:
             reasons.append(f"{tier}: {error}")
     raise SandboxUnavailable(
@@ -180,30 +182,33 @@ def _auto(workers: int = 0) -> Backend:
     )
 
 
-def _local(tier: str, workers: int = 0) -> Backend:
+def _local(tier: str, workers: int = 0, python: str = "") -> Backend:
     try:
-        return _local_pool(tier, workers)
+        return _local_pool(tier, workers, python)
     except SandboxUnavailable as error:
         raise SandboxUnavailable(
             f"sandbox={tier!r} does not work on this machine: {error}. {_WAYS_OUT}"
         ) from None
 
 
-def _local_pool(tier: str, workers: int) -> Backend:
+def _local_pool(tier: str, workers: int, python: str = "") -> Backend:
     if sys.platform != "linux":
         raise SandboxUnavailable(f"it needs Linux, and this is {sys.platform}")
+    from .environment import environment_of
     from .pool import Pool
     from .worker import TierRefused
 
     try:
-        return Pool(tier, workers)
+        return Pool(tier, workers, environment_of(python) if python else None)
+    except ValueError as error:
+        raise SettingError(str(error)) from None
     except (TierRefused, OSError) as error:
         raise SandboxUnavailable(str(error)) from None
 
 
-def _unsafe(workers: int = 0) -> Backend:
+def _unsafe(workers: int = 0, python: str = "") -> Backend:
     warnings.warn(_UNSAFE, RuntimeWarning, stacklevel=5)
-    return _local_pool("plain", workers)
+    return _local_pool("plain", workers, python)
 
 
 def _container_backend(command: str, **options: Any) -> Backend:
@@ -218,24 +223,29 @@ def _remote(**options: Any) -> Backend:
     return Remote(**options)
 
 
-def _made(name: str) -> Sandbox:
+def _made(name: str, python: str = "") -> Sandbox:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # ``shared`` says it, every time
-        return Sandbox(name)
+        return Sandbox(name, python=python) if python else Sandbox(name)
 
 
 #: A forked child goes on with them: each backend starts processes of its own there.
 _shared = ProcessLocal(_made, Sandbox.close, inherited=True)
 
 
-def shared(sandbox: str | Sandbox | None) -> Sandbox:
+def shared(sandbox: str | Sandbox | None, python: str | None = None) -> Sandbox:
     """Return the sandbox that a setting names; one of each name is kept for the process.
 
+    ``python`` is a virtual environment whose packages programs may import.
+
     Raises:
-        SandboxUnavailable, SettingError: as ``Sandbox``.
+        SandboxUnavailable, SettingError: as ``Sandbox``; or a ``Sandbox`` is given, and an
+            environment beside it.
     """
     if isinstance(sandbox, Sandbox):
+        if python:
+            raise SettingError(f"python={python!r}: give it to the Sandbox: Sandbox(python=...)")
         return sandbox
     if sandbox == "unsafe":
         warnings.warn(_UNSAFE, RuntimeWarning, stacklevel=2)
-    return _shared.get(sandbox or "auto")
+    return _shared.get(sandbox or "auto", python) if python else _shared.get(sandbox or "auto")

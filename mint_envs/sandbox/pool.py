@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from .blame import settle
+from .environment import HEAVY, Environment
 from .port import Job, Outcome, cpu_count
 from .toolchains import TOOLCHAINS, Artifacts, run_compiled
 from .worker import SandboxWorker, TierRefused, ZygoteLost
@@ -25,6 +26,8 @@ _KINDS = (
     ("library", re.compile(rf"\b({'|'.join(_LIBRARY)}|unittest|asyncio)\b"), _LIBRARY),
 )
 
+_PACKAGES = re.compile(rf"\b({'|'.join(HEAVY)})\b")
+
 #: Every pool of this process, so that a forked child can let go of them.
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 
@@ -38,13 +41,15 @@ class Pool:
     Args:
         tier: ``"namespaces"``, ``"landlock"`` or ``"plain"``.
         workers: programs run at the same time; 0 means one for each CPU of this process.
+        environment: whose packages programs may import.
 
     Raises:
         TierRefused: the tier does not work on this machine.
     """
 
-    def __init__(self, tier: str, workers: int = 0) -> None:
+    def __init__(self, tier: str, workers: int = 0, environment: Environment | None = None) -> None:
         self.tier = tier
+        self._environment = environment
         self.workers = workers or cpu_count()
         self._begin_anew()
         with self._kind("python"):
@@ -84,7 +89,7 @@ class Pool:
 
     def _run_one(self, job: Job) -> Outcome:
         """Run a job; when its zygote is lost, again on another, until it is clear whose fault."""
-        kind = _kind_of(job)
+        kind = self._kind_of(job)
         return settle(lambda it: self._try(it, kind), lambda it: self._try(it, kind), job)
 
     def _try(self, job: Job, kind: str) -> Outcome:
@@ -130,13 +135,32 @@ class Pool:
         """Start a worker; one that is killed while it starts is no reason to give up."""
         for _ in range(_STARTS - 1):
             try:
-                return _new_worker(self.tier, kind)
+                return self._new_worker(kind)
             except ZygoteLost:
                 pass
         try:
-            return _new_worker(self.tier, kind)
+            return self._new_worker(kind)
         except ZygoteLost as error:
             raise TierRefused(str(error)) from None
+
+    def _kind_of(self, job: Job) -> str:
+        if job.language != "python":
+            return job.language
+        text = f"{job.program}\n{job.setup}"
+        if self._environment and _PACKAGES.search(text):
+            return "packages"
+        return next((kind for kind, pattern, _ in _KINDS if pattern.search(text)), "python")
+
+    def _new_worker(self, kind: str) -> SandboxWorker:
+        preloads: dict[str, tuple[str, ...]] = {
+            "python": (),
+            **{name: modules for name, _, modules in _KINDS},
+        }
+        if self._environment:
+            preloads["packages"] = (*_LIBRARY, *self._environment.heavy())
+        if kind in preloads:
+            return SandboxWorker(self.tier, preloads[kind], environment=self._environment)
+        return SandboxWorker(self.tier, toolchain=tuple(TOOLCHAINS[kind].paths()))
 
     def _give_up(self, kind: str) -> None:
         with self._changed:
@@ -177,20 +201,6 @@ class _Lease:
         # An OSError is this process's own, which has no descriptor or memory left.
         harmless = kind is None or issubclass(kind, OSError)
         self._pool._give_back(self._kind, self.worker, harmless and self.worker.sound)
-
-
-def _kind_of(job: Job) -> str:
-    if job.language != "python":
-        return job.language
-    text = f"{job.program}\n{job.setup}"
-    return next((kind for kind, pattern, _ in _KINDS if pattern.search(text)), "python")
-
-
-def _new_worker(tier: str, kind: str) -> SandboxWorker:
-    preloads = {"python": (), **{name: modules for name, _, modules in _KINDS}}
-    if kind in preloads:
-        return SandboxWorker(tier, preload=preloads[kind])
-    return SandboxWorker(tier, toolchain=tuple(TOOLCHAINS[kind].paths()))
 
 
 def _forget_all() -> None:

@@ -22,6 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from .environment import Environment
 from .folders import Folder
 from .inside import zygote
 from .port import KILLED, Job, Outcome, Tool, ran_out_of_memory, read_records
@@ -39,11 +40,14 @@ _MODULES = (
     "collections", "math", "re", "itertools", "functools", "heapq", "bisect", "typing", "string",
     "operator", "copy", "time",
 )  # fmt: skip
+#: Bytes of address space that preloaded packages map, beside a program's own.
+_PACKAGES_RESERVE = 2 << 30
 _ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "LANG": "C.UTF-8",
+    "MPLBACKEND": "Agg",
 }
 _MODES = {"values": zygote.VALUES, "main": zygote.MAIN, "split": zygote.SPLIT}
 _LIMITS = {zygote.CPU: "cpu", zygote.STOPPED: "wall", zygote.FILES: "files"}
@@ -73,6 +77,8 @@ class SandboxWorker:
             ``"plain"``.
         preload: modules that the zygote imports beforehand, besides the usual ones.
         toolchain: globs of further paths that programs may read, for compilers.
+        environment: whose interpreter runs programs, and whose packages they may import; None:
+            this interpreter's, and those of its packages that are preloaded.
 
     Raises:
         TierRefused: the tier does not work on this machine.
@@ -80,19 +86,24 @@ class SandboxWorker:
     """
 
     def __init__(
-        self, tier: str, preload: tuple[str, ...] = (), toolchain: tuple[str, ...] = ()
+        self,
+        tier: str,
+        preload: tuple[str, ...] = (),
+        toolchain: tuple[str, ...] = (),
+        environment: Environment | None = None,
     ) -> None:
         self.sound = True
+        self._packages_reserve = _PACKAGES_RESERVE if environment else 0
         with contextlib.ExitStack() as undo:
             self._folder = Folder() if tier in ("landlock", "container") else None
             if self._folder:
                 undo.callback(self._folder.delete)
             path, lock = (self._folder.path, self._folder.lock) if self._folder else ("", -1)
-            config = configuration(tier, preload, toolchain, path)
+            config = configuration(tier, preload, toolchain, path, environment)
             self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             undo.callback(self._control.close)
             with theirs:
-                self.process = _start(theirs, config, lock)
+                self.process = _start(theirs, config, lock, environment)
             undo.pop_all()
         try:
             self._wait_until_ready()
@@ -137,7 +148,9 @@ class SandboxWorker:
         self, mode: bytes, job: Job, payloads: list[bytes], stdin: bytes | None = None,
         archive: bytes = b"", tool: Tool | None = None,
     ) -> Outcome:  # fmt: skip
-        reserve, stack = (tool.reserve, tool.stack) if tool else (0, job.limits.memory)
+        reserve, stack = (
+            (tool.reserve, tool.stack) if tool else (self._packages_reserve, job.limits.memory)
+        )
         with contextlib.ExitStack() as held:
             files = [held.enter_context(_memory_file(payload)) for payload in payloads]
             out = -1
@@ -217,15 +230,24 @@ class SandboxWorker:
 
 
 def configuration(
-    tier: str, preload: tuple[str, ...], toolchain: tuple[str, ...], scratch: str
+    tier: str,
+    preload: tuple[str, ...],
+    toolchain: tuple[str, ...],
+    scratch: str,
+    environment: Environment | None = None,
 ) -> dict[str, Any]:
     """Return what the zygote needs to know of this machine."""
     standard = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
     libraries = sysconfig.get_config_var("LIBDIR") or ""
+    site: dict[str, str] = {}
+    if environment:
+        standard, libraries = set(environment.standard), environment.libraries
+        site = {folder: f"/packages/{i}" for i, folder in enumerate(environment.site)}
     return {
         "tier": tier,
         "preload": [*_MODULES, *preload],
-        "packages": _packages(preload),
+        "packages": {} if environment else _packages(preload),
+        "site": site,
         "read_only": [*sorted(standard), *_shared_libraries(libraries), *toolchain],
         "hidden": [*_package_folders(standard, ""), *_package_folders(toolchain, "python*/"),
                    *_package_folders(toolchain, "lib/python*/")],
@@ -283,13 +305,16 @@ def interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
-def _start(theirs: socket.socket, config: dict[str, Any], lock: int) -> subprocess.Popen[bytes]:
+def _start(
+    theirs: socket.socket, config: dict[str, Any], lock: int, environment: Environment | None
+) -> subprocess.Popen[bytes]:
     here = str(Path(__file__).parent)
     boot = (
         f"import sys; sys.path.insert(0, {here!r}); from inside import zygote; sys.path.pop(0); "
         "zygote.main()"
     )
-    command = [interpreter(), "-s", "-S", "-P", "-B", "-c", boot]
+    python = environment.executable if environment else interpreter()
+    command = [python, "-s", "-S", "-P", "-B", "-c", boot]
     return subprocess.Popen(
         [*command, str(theirs.fileno()), str(lock), json.dumps(config)],
         env={**_ENVIRONMENT, **_loader()},

@@ -27,7 +27,7 @@ from . import (
 )
 from .reader import Reader
 
-__all__ = ["READERS", "Reader"]
+__all__ = ["NAMES", "READERS", "Reader"]
 
 READERS: tuple[Reader, ...] = (
     deep_coder.READER,
@@ -49,3 +49,6 @@ READERS: tuple[Reader, ...] = (
     kod_code.READER,
     fusion.READER,
 )
+
+#: What ``mint-envs list mint/Code-v0`` names.
+NAMES = tuple(reader.name for reader in READERS)

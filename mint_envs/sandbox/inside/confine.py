@@ -159,7 +159,7 @@ def _enter_root(config: dict[str, Any]) -> None:
     for path in config["hidden"]:
         if os.path.isdir(_ROOT + path):
             _mount("tmpfs", _ROOT + path, "tmpfs", _NOSUID | _NODEV | _RDONLY, "size=4k,mode=755")
-    for source, target in config["packages"].items():
+    for source, target in {**config["packages"], **config["site"]}.items():
         _bind(source, _ROOT + target)
     for name in _STREAMS:
         os.symlink(f"/tmp/.{name}", f"{_ROOT}/dev/{name}")
@@ -291,7 +291,7 @@ def readable_paths(config: dict[str, Any]) -> tuple[list[str], list[str]]:
     A rule opens everything below a folder, so a folder with something to hide in it is opened
     entry by entry.
     """
-    readable, listable = list(config["packages"]), []
+    readable, listable = [*config["packages"], *config["site"]], []
     hidden = set(config["hidden"])
     links = [path for path in _LIBRARIES if os.path.islink(path)]  # what they lead to is listed
     for path in _read_only(config, links):

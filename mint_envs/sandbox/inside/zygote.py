@@ -337,6 +337,8 @@ def main() -> None:
     packages = config["packages"]
     places = packages.values() if config["tier"] == "namespaces" else packages
     sys.path.extend(sorted({os.path.dirname(place) for place in places}))
+    site = config["site"]
+    sys.path.extend(site.values() if config["tier"] == "namespaces" else site)
     try:
         _shut_in(config)
         _preload(config)
