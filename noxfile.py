@@ -163,6 +163,19 @@ def humaneval_x(session: nox.Session) -> None:
     session.run("python", "-m", "tests.run_humaneval_x", str(folder), *languages)
 
 
+@nox.session(tags=["live"])
+def official_rules(session: nox.Session) -> None:
+    """Our rules for what scripts print, beside the official functions of the sets.
+
+    ``MINT_OFFICIAL_RULES="apps=FILE taco=FILE livecodebench=FILE prime=FILE"`` names their files.
+    """
+    named = os.environ.get("MINT_OFFICIAL_RULES", "").split()
+    if not named:
+        session.skip("MINT_OFFICIAL_RULES names no grader, such as apps=eval/testing_util.py")
+    with_everything(session)
+    session.run("python", "-m", "tests.run_official_rules", *named)
+
+
 def with_everything(session: nox.Session) -> None:
     """Install the package with what the tests need, or borrow it from ``MINT_NOX_BASE``."""
     base = os.environ.get("MINT_NOX_BASE")

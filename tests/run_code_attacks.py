@@ -26,12 +26,14 @@ from mint_envs.sandbox.toolchains import TOOLCHAINS
 from tests.soak_code import descendants
 
 DATA = Path(__file__).parent / "data"
-#: The last: programs that would rather not be measured than earn their 0.
+#: The last two: programs that would rather not be measured than earn their 0; and those against
+#: checkers, the ends of scripts and their streams by name.
 FILES = (
     "code_attacks.jsonl",
     "code_attacks_more.jsonl",
     "code_attacks_reader.jsonl",
     "code_attacks_unmeasured.jsonl",
+    "code_attacks_judge.jsonl",
 )
 LONGEST_S = 150  # of one group of programs, each of which may take a few seconds
 CGROUPS = Path("/sys/fs/cgroup")

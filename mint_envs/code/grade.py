@@ -20,7 +20,6 @@ from ..core import Reward
 from ..errors import SettingError
 from ..sandbox import Job, Outcome, Sandbox, language_name, shared
 from .extract import extract
-from .packages import refuse_missing
 from .plan import IoTest, Plan, ValueTest, make_plan
 from .scripts import ERROR, LIMIT, NOT_RUN, PASSED, WRONG, ScriptRun
 from .values import shorten, show_wire, text_form, truth, visible, wire_equals
@@ -97,8 +96,7 @@ def grade(
         SandboxUnavailable: no sandbox works here, or the language's tool is not installed.
     """
     settings = GradeSettings(partial_credit, sandbox_timeout_s, max_tests_per_problem, language)
-    plan = make_plan(tests)
-    refuse_missing(plan.imports, python)
+    plan = make_plan(tests, python)
     return grade_many([(response, plan)], settings, shared(sandbox, python))[0]
 
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 from .values import Tolerance
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
-_WHOLE = re.compile(r"[+-]?\d+")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _ROOM = Tolerance(1e-6, 1e-6)
 
 Rule = Callable[[str, str, Tolerance], bool]

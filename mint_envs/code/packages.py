@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 
 from ..errors import SettingError
-from ..sandbox.environment import environment_of
+from ..sandbox import environment
 
 #: The module that holds the program, by the names that tests give to it.
 SOLUTION = frozenset(("solution", "solutions", "your_module", "main", "candidate", "submission"))
@@ -67,17 +67,12 @@ def missing_packages(names: Iterable[str], python: str | None = None) -> list[st
     """Return those that programs cannot import: in an environment, or where none is given.
 
     Raises:
-        SettingError: there is no such environment.
+        SettingError, SandboxUnavailable: there is no such environment, or it does not answer.
     """
-    try:
-        environment = environment_of(python) if python else None
-    except (ValueError, OSError) as error:
-        raise SettingError(str(error)) from None
+    found = environment(python) if python else None
     own = {"pytest", *SOLUTION, "__future__", *sys.stdlib_module_names}
     return sorted(
-        name
-        for name in set(names) - own
-        if not (environment.has(name) if environment else _is_there(name))
+        name for name in set(names) - own if not (found.has(name) if found else _is_there(name))
     )
 
 

@@ -18,15 +18,27 @@ from ..errors import SettingError
 from .asserts import value_test
 from .cases import IoTest, Plan, ValueTest
 from .names import BUILTINS, expression_names, global_names, modules_in, root_of, uses_only
+from .packages import refuse_missing
 from .roles import Roles
 from .scripts import io_test
 from .testcode import code_plan
 from .values import plain_data, shorten
 
-__all__ = ["IoTest", "Plan", "ValueTest", "make_plan", "pair_plan"]
+__all__ = ["IoTest", "Plan", "ValueTest", "make_plan", "pair_plan", "plan_of_tests"]
 
 
-def make_plan(tests: Any) -> Plan:
+def make_plan(tests: Any, python: str | None = None) -> Plan:
+    """As ``plan_of_tests``, of tests whose packages are there, in ``python`` if that is given.
+
+    Raises:
+        SettingError: as ``plan_of_tests``, or a package that they import is missing.
+    """
+    plan = plan_of_tests(tests)
+    refuse_missing(plan.imports, python)
+    return plan
+
+
+def plan_of_tests(tests: Any) -> Plan:
     """Return the plan of tests in any of the three forms.
 
     Args:

@@ -22,6 +22,7 @@ from typing import Any
 from ..errors import SandboxUnavailable, SettingError, did_you_mean
 from ..process_local import ProcessLocal
 from .cache import Cache
+from .environment import PythonEnvironment, environment_of
 from .port import Backend, Job, Limits, Outcome
 from .toolchains import ALIASES, TOOLCHAINS
 
@@ -194,14 +195,11 @@ def _local(tier: str, workers: int = 0, python: str = "") -> Backend:
 def _local_pool(tier: str, workers: int, python: str = "") -> Backend:
     if sys.platform != "linux":
         raise SandboxUnavailable(f"it needs Linux, and this is {sys.platform}")
-    from .environment import environment_of
     from .pool import Pool
     from .worker import TierRefused
 
     try:
-        return Pool(tier, workers, environment_of(python) if python else None)
-    except ValueError as error:
-        raise SettingError(str(error)) from None
+        return Pool(tier, workers, environment(python) if python else None)
     except (TierRefused, OSError) as error:
         raise SandboxUnavailable(str(error)) from None
 
@@ -209,6 +207,21 @@ def _local_pool(tier: str, workers: int, python: str = "") -> Backend:
 def _unsafe(workers: int = 0, python: str = "") -> Backend:
     warnings.warn(_UNSAFE, RuntimeWarning, stacklevel=5)
     return _local_pool("plain", workers, python)
+
+
+def environment(python: str) -> PythonEnvironment:
+    """Return what a virtual environment, named by its folder or interpreter, has.
+
+    Raises:
+        SettingError: there is no interpreter, or it is too old.
+        SandboxUnavailable: the interpreter does not answer.
+    """
+    try:
+        return environment_of(python)
+    except ValueError as error:
+        raise SettingError(str(error)) from None
+    except OSError as error:
+        raise SandboxUnavailable(str(error)) from None
 
 
 def _container_backend(command: str, **options: Any) -> Backend:

@@ -37,7 +37,7 @@ HEAVY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class PythonEnvironment:
     """What the sandbox needs to know of an interpreter and its packages.
 
     Args:
@@ -65,7 +65,7 @@ class Environment:
 
 
 @functools.cache
-def environment_of(python: str) -> Environment:
+def environment_of(python: str) -> PythonEnvironment:
     """Return the environment that a setting names: an interpreter, or the folder of one.
 
     Raises:
@@ -91,6 +91,6 @@ def environment_of(python: str) -> Environment:
             f"python={python!r} is Python {'.'.join(map(str, told['version']))}; the sandbox needs "
             f"{'.'.join(map(str, _OLDEST))} or newer"
         )
-    return Environment(
+    return PythonEnvironment(
         told["executable"], tuple(told["standard"]), tuple(told["site"]), told["libraries"]
     )

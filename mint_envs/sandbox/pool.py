@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from .blame import settle
-from .environment import HEAVY, Environment
+from .environment import HEAVY, PythonEnvironment
 from .port import Job, Outcome, cpu_count
 from .toolchains import TOOLCHAINS, Artifacts, run_compiled
 from .worker import SandboxWorker, TierRefused, ZygoteLost
@@ -47,7 +47,9 @@ class Pool:
         TierRefused: the tier does not work on this machine.
     """
 
-    def __init__(self, tier: str, workers: int = 0, environment: Environment | None = None) -> None:
+    def __init__(
+        self, tier: str, workers: int = 0, environment: PythonEnvironment | None = None
+    ) -> None:
         self.tier = tier
         self._environment = environment
         self.workers = workers or cpu_count()

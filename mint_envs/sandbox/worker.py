@@ -22,7 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .environment import Environment
+from .environment import PythonEnvironment
 from .folders import Folder
 from .inside import zygote
 from .port import KILLED, Job, Outcome, Tool, ran_out_of_memory, read_records
@@ -90,7 +90,7 @@ class SandboxWorker:
         tier: str,
         preload: tuple[str, ...] = (),
         toolchain: tuple[str, ...] = (),
-        environment: Environment | None = None,
+        environment: PythonEnvironment | None = None,
     ) -> None:
         self.sound = True
         self._packages_reserve = _PACKAGES_RESERVE if environment else 0
@@ -234,7 +234,7 @@ def configuration(
     preload: tuple[str, ...],
     toolchain: tuple[str, ...],
     scratch: str,
-    environment: Environment | None = None,
+    environment: PythonEnvironment | None = None,
 ) -> dict[str, Any]:
     """Return what the zygote needs to know of this machine."""
     standard = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
@@ -306,7 +306,7 @@ def interpreter() -> str:
 
 
 def _start(
-    theirs: socket.socket, config: dict[str, Any], lock: int, environment: Environment | None
+    theirs: socket.socket, config: dict[str, Any], lock: int, environment: PythonEnvironment | None
 ) -> subprocess.Popen[bytes]:
     here = str(Path(__file__).parent)
     boot = (

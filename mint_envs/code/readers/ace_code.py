@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ...datasets import Row
-from ..plan import make_plan
+from ..plan import plan_of_tests
 from ..problems import CodeProblem
 from .reader import Reader, parsed
 
 
 def _read_ace_code(row: Row) -> CodeProblem:
-    plan = make_plan({"code": parsed(row["test_cases"])})
+    plan = plan_of_tests({"code": parsed(row["test_cases"])})
     return CodeProblem(str(row["question"]).strip(), plan)
 
 

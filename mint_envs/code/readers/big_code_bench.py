@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...datasets import Row
-from ..plan import make_plan
+from ..plan import plan_of_tests
 from ..problems import CodeProblem
 from .reader import Reader
 
@@ -13,7 +13,7 @@ from .reader import Reader
 def _read_big_code_bench(row: Row) -> CodeProblem:
     head, entry = str(row.get("code_prompt") or row["complete_prompt"]), str(row["entry_point"])
     imports = head.partition(f"def {entry}")[0]
-    plan = make_plan({"code": row["test"], "entry_point": entry, "setup": imports})
+    plan = plan_of_tests({"code": row["test"], "entry_point": entry, "setup": imports})
     plan = replace(plan, preamble=imports)
     body = row.get("canonical_solution") or ""
     reference = str(row["complete_prompt"]) + body if body else ""

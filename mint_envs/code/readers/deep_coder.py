@@ -7,7 +7,7 @@ from typing import Any
 from ...datasets import Row
 from ...errors import SettingError
 from ..cases import Plan
-from ..plan import make_plan
+from ..plan import plan_of_tests
 from ..problems import CodeProblem
 from .apps import cases_plan
 from .live_code_bench import typed_plan
@@ -24,7 +24,7 @@ def _read_deep_coder(row: Row) -> CodeProblem:
 
 def _plan(row: Row, tests: Any) -> Plan:
     if isinstance(tests, dict) and "functional" in tests:
-        return make_plan({"code": tests["functional"], "setup": IMPORTS})
+        return plan_of_tests({"code": tests["functional"], "setup": IMPORTS})
     if isinstance(tests, dict):
         return cases_plan(tests, "taco")
     if any("testtype" in test for test in tests):

@@ -18,7 +18,7 @@ from ...sandbox.inside.wire import decode
 from ..asserts import literal
 from ..cases import Plan, ValueTest
 from ..limits import RowLimits
-from ..plan import make_plan
+from ..plan import plan_of_tests
 from ..problems import CodeProblem
 from ..values import Tolerance
 from .human_eval import human_eval_problem
@@ -33,14 +33,14 @@ _ROOM = 1e-6
 
 def _read_human_eval_plus(row: Row) -> CodeProblem:
     prompt, entry = row["prompt"], row["entry_point"]
-    plan = _plan_of_loop(row["test"], entry, prompt) or make_plan(
+    plan = _plan_of_loop(row["test"], entry, prompt) or plan_of_tests(
         {"code": row["test"], "entry_point": entry, "prompt": prompt}
     )
     return human_eval_problem(row, plan)
 
 
 def _read_mbpp_plus(row: Row) -> CodeProblem:
-    plan = _plan_of_loop(row["test"]) or make_plan({"code": _as_function(row["test"])})
+    plan = _plan_of_loop(row["test"]) or plan_of_tests({"code": _as_function(row["test"])})
     text = text_of(row, ("text", "prompt", "content"))
     example = row["test_list"][0].strip()
     return CodeProblem(f"{text}\n\nFor example: {example}", plan, solution_of(row))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...datasets import Row
 from ...errors import SettingError
-from ..plan import make_plan
+from ..plan import plan_of_tests
 from ..problems import CodeProblem
 from .live_code_bench import typed_plan, unpickled
 from .reader import Reader, parsed, script_plan, solution_of, text_of
@@ -22,7 +22,7 @@ def _read_fusion(row: Row) -> CodeProblem:
     tests = _listed(test)
     if tests is None:
         entry = labels.get("entry_point") or ""
-        plan = make_plan({"code": test, "entry_point": entry})
+        plan = plan_of_tests({"code": test, "entry_point": entry})
         return CodeProblem(text, plan, _completed(str(row["content"]), solution_of(row)))
     if "testtype" in tests[0]:
         return CodeProblem(text, typed_plan(tests, tests[0].get("name")), solution_of(row))

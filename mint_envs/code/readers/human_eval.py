@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ...datasets import Row
 from ..cases import Plan
-from ..plan import make_plan
+from ..plan import plan_of_tests
 from ..problems import CodeProblem
 from .reader import Reader
 
 
 def _read_human_eval(row: Row) -> CodeProblem:
     prompt, entry = row["prompt"], row["entry_point"]
-    plan = make_plan({"code": row["test"], "entry_point": entry, "prompt": prompt})
+    plan = plan_of_tests({"code": row["test"], "entry_point": entry, "prompt": prompt})
     return human_eval_problem(row, plan)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ...datasets import Row
-from ..plan import make_plan
+from ..plan import plan_of_tests
 from ..problems import CodeProblem
 from .reader import Reader, parsed
 
 
 def _read_kod_code(row: Row) -> CodeProblem:
     question, solution, test = row["question"], row["solution"], row["test"]
-    plan = make_plan({"code": test})
+    plan = plan_of_tests({"code": test})
     text = str(question).strip()
     told = parsed(row.get("test_info") or [])
     declared = [info.get("function_declaration") for info in told if isinstance(info, dict)]

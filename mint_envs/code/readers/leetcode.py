@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...datasets import Row
-from ..plan import make_plan
+from ..plan import plan_of_tests
 from ..problems import CodeProblem
 from .reader import Reader
 
 
 def _read_leetcode(row: Row) -> CodeProblem:
     prompt, entry = str(row.get("prompt") or ""), str(row["entry_point"])
-    plan = make_plan({"code": row["test"], "entry_point": entry, "prompt": prompt})
+    plan = plan_of_tests({"code": row["test"], "entry_point": entry, "prompt": prompt})
     plan = replace(plan, preamble=prompt)  # nothing but imports, and classes such as ListNode
     text = f"{str(row['problem_description']).strip()}\n\n{str(row['starter_code']).strip()}"
     return CodeProblem(text, plan, str(row.get("completion") or ""), name=entry)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...datasets import Row
-from ..plan import make_plan
+from ..plan import plan_of_tests
 from ..problems import CodeProblem
 from .reader import Reader, parsed, solution_of, text_of
 
@@ -14,7 +14,7 @@ def _read_mbpp(row: Row) -> CodeProblem:
     setup = row.get("test_setup_code") or labels.get("test_setup_code") or ""
     setup = "\n".join([setup, *(row.get("test_imports") or [])])
     asserts = [*row["test_list"], *more]
-    plan = make_plan({"code": asserts, "setup": setup})
+    plan = plan_of_tests({"code": asserts, "setup": setup})
     text = text_of(row, ("text", "prompt", "content"))
     return CodeProblem(f"{text}\n\nFor example: {asserts[0].strip()}", plan, solution_of(row))
 

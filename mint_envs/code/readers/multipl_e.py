@@ -6,7 +6,7 @@ import re
 
 from ...datasets import Row
 from ...errors import SettingError
-from ..plan import make_plan
+from ..plan import plan_of_tests
 from ..problems import CodeProblem
 from .reader import Reader
 
@@ -23,7 +23,7 @@ def _read_multipl_e(row: Row) -> CodeProblem:
     if found is None:
         raise SettingError("tests: no check(...) says what is tested")
     prompt, entry = row["prompt"], found[1]
-    plan = make_plan({"code": row["tests"], "entry_point": entry, "prompt": prompt})
+    plan = plan_of_tests({"code": row["tests"], "entry_point": entry, "prompt": prompt})
     question = f"Complete the function `{entry}`.\n\n{prompt.strip()}"
     return CodeProblem(question, plan, name=entry)
 

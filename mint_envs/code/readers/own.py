@@ -10,7 +10,7 @@ from ...errors import SettingError
 from ...sandbox import language_name
 from ..checkers import read_checker
 from ..limits import LIMIT_KEYS, read_limits
-from ..plan import make_plan
+from ..plan import plan_of_tests
 from ..problems import CodeProblem
 from ..scripts import io_test
 from .reader import Reader, parsed, solution_of, text_of
@@ -20,7 +20,7 @@ _OF_A_TEST = ("compare", "tolerance")
 
 def _read_own(row: Row) -> CodeProblem:
     tests = parsed(row["tests"])
-    plan = make_plan(tests)
+    plan = plan_of_tests(tests)
     given = {key: row[key] for key in _OF_A_TEST if row.get(key) is not None}
     if row.get("checker") is not None:
         given["checker"] = read_checker(row["checker"])

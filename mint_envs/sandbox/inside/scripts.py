@@ -28,6 +28,7 @@ _STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2,
 def main(job: dict[str, Any], records: Records, peer: int) -> None:
     """The program as a script: stdin and stdout are files of the caller's."""
     source = job["program"]
+    os.chdir(_folder())
     write_files(job.get("files", {}))
     if "/dev/" in source:
         _open_streams()
@@ -60,17 +61,20 @@ def _status(code: Any) -> int:
 
 
 def write_files(files: dict[str, str]) -> None:
-    """Write files that a program finds in its folder."""
-    if files:
-        os.chdir(os.environ.get("TMPDIR", "/tmp"))
+    """Write files that a program finds in its folder, which is the current one."""
     for name, text in files.items():
         with open(name, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
             file.write(text)
 
 
+def _folder() -> str:
+    """Return the one folder that a program may write to."""
+    return os.environ.get("TMPDIR", "/tmp")
+
+
 def _own_file(source: str) -> str:
     """Return the path of the script; it is there for those that ask for it."""
-    path = os.path.join(os.environ.get("TMPDIR", "/tmp"), FILE)
+    path = os.path.join(_folder(), FILE)
     if "__file__" in source:
         with contextlib.suppress(OSError), open(path, "w", errors="surrogatepass") as file:
             file.write(source)
