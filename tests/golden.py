@@ -126,7 +126,7 @@ CASES: dict[str, list[Settings]] = {
 #: judge, whose verdicts are its own.
 NO_CASES = {
     "drop", "language", "max_result", "max_tool_calls", "max_turns", "mcp", "mcp_timeout_s",
-    "rubric", "sandbox", "sandbox_timeout_s", "weights",
+    "python", "rubric", "sandbox", "sandbox_timeout_s", "skip_refused", "weights",
 }  # fmt: skip
 
 

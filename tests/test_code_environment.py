@@ -106,7 +106,7 @@ def test_doctor_names_the_packages_that_are_missing(tmp_path: Path, python: str)
         {**row, "solution": "import sys, tripling.x\nimport numpy as np\nprint(1)"},
     ]
     found = packages_needed(map(problem_of_row, rows))
-    assert found == {"doubling": 1, "numpy": 1}
+    assert found == {"doubling": 1, "numpy": 1, "tripling": 1}
     assert missing_packages(["doubling", "numpy", "other"], python) == ["numpy", "other"]
     assert missing_packages(["doubling", "numpy"]) == ["doubling"]
     with pytest.raises(DatasetError, match=r"'doubling'.*python="):

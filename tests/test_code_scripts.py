@@ -111,6 +111,15 @@ def test_a_script_may_find_files_and_arguments() -> None:
     assert shared(None).run("import sys\nprint(len(sys.argv))", stdin="").stdout == b"1\n"
 
 
+@pytest.mark.parametrize("tier", ["namespaces", "landlock"])
+def test_a_function_may_write_where_it_stands(tier: str) -> None:
+    program = "def f():\n    open('x.txt', 'w').write('8')\n    return open('x.txt').read()"
+    with sandbox_of(tier) as sandbox:
+        assert sandbox.run(program, ["f()"]).records[0] == ("value", "8")
+        left = sandbox.run("import os\ndef f(): return os.listdir('.')", ["f()"])
+        assert left.records[0] == ("value", ["l", []])
+
+
 def test_nothing_of_a_script_is_there_for_the_next() -> None:
     with sandbox_of("namespaces") as sandbox:
         first = Job("open('x', 'w').write('1')\n__file__\nprint(8)", "main", files=(("y", ""),))

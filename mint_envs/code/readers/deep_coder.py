@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...datasets import Row
@@ -24,7 +25,8 @@ def _read_deep_coder(row: Row) -> CodeProblem:
 
 def _plan(row: Row, tests: Any) -> Plan:
     if isinstance(tests, dict) and "functional" in tests:
-        return plan_of_tests({"code": tests["functional"], "setup": IMPORTS})
+        plan = plan_of_tests({"code": tests["functional"], "setup": IMPORTS})
+        return replace(plan, preamble=IMPORTS)
     if isinstance(tests, dict):
         return cases_plan(tests, "taco")
     if any("testtype" in test for test in tests):

@@ -26,7 +26,9 @@ import sys, os, re, io, math, cmath, time, string, random, bisect, heapq, copy, 
 import itertools, functools, collections, datetime, decimal, fractions, statistics
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from collections import Counter, OrderedDict, deque, defaultdict, ChainMap, namedtuple
-from itertools import *
+from itertools import (accumulate, chain, combinations, combinations_with_replacement, compress,
+                       count, cycle, dropwhile, groupby, islice, pairwise, permutations, product,
+                       repeat, starmap, takewhile, tee, zip_longest)
 from functools import cache, cached_property, cmp_to_key, lru_cache, partial, reduce
 from heapq import heapify, heappop, heappush, heappushpop, heapreplace, merge, nlargest, nsmallest
 from bisect import bisect, bisect_left, bisect_right, insort, insort_left, insort_right
@@ -38,7 +40,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from operator import itemgetter
-from typing import *
+from typing import (Any, Callable, DefaultDict, Deque, Dict, FrozenSet, Generator, Generic,
+                    Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple,
+                    Type, TypeVar, Union)
 """
 
 

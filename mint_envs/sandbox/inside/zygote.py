@@ -70,6 +70,7 @@ class Zygote:
             os.environ["TMPDIR"] = self._folder
             readable, listable = confine.readable_paths(config)
         scratch.empty(self._folder)
+        os.chdir(self._folder)  # into what was mounted: programs may write where they stand
         self._mark = scratch.mark(self._folder)
         confine.drop_privileges()
         if confine.landlock_version() > 0:  # namespaces and containers are wall enough without
