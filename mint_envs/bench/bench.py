@@ -140,7 +140,8 @@ def _part(name: str, run: BenchRun) -> Section:
     except WorkerDied as error:
         section = Section(name, "It could not be finished.")
         advice = "Score any response in bounded time, and leave the process alone"
-        section.find("stopped", f"this part was given up: {error}", advice)
+        text = f"this part was given up: {error}"
+        section.find("stopped", text, advice, severity="fragile")
         return section
 
 

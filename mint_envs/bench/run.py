@@ -224,22 +224,27 @@ class BenchRun:
             must: try them all, whatever the time.
         """
         pairs = [(probe.item.index, probe.turns) for probe in probes]
-        verdicts = self._scored(by or self.worker, pairs, what, apart, gold, must)
-        found = [_tried(one, verdict) for one, verdict in zip(probes, verdicts, strict=False)]
-        if by is None and gold is None:
-            self.odd += [one for one in found if one.status not in ("ok", "unmeasured")]
+        verdicts: list[TargetVerdict] = []
+        found: list[Tried] = []
+        try:
+            self._score(verdicts, by or self.worker, pairs, what, apart, gold, must)
+        finally:  # where it is given up, what was seen until then is told all the same
+            found += [_tried(one, two) for one, two in zip(probes, verdicts, strict=False)]
+            if by is None and gold is None:
+                self.odd += [one for one in found if one.status not in ("ok", "unmeasured")]
         return found
 
-    def _scored(
+    def _score(
         self,
+        found: list[TargetVerdict],
         worker: TargetWorker,
         pairs: Sequence[Pair],
         what: str,
         apart: bool,
         gold: str | None,
         must: bool,
-    ) -> list[TargetVerdict]:
-        found: list[TargetVerdict] = []
+    ) -> None:
+        """Append the verdicts to ``found``, in order, until the time is over."""
         told = 0.0
         while len(found) < len(pairs):
             if not must and self.out_of_time:
@@ -253,7 +258,6 @@ class BenchRun:
                     told = monotonic()
         if what:
             self.progress(what, len(found), len(pairs))
-        return found
 
     def saved(self, rows: Sequence[Saved], what: str) -> list[Tried]:
         """Return what saved responses got; each file is scored once."""
