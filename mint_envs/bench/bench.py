@@ -122,7 +122,8 @@ def _what_was_odd(run: BenchRun, report: Report) -> None:
 def _understand(run: BenchRun) -> None:
     """Learn what is paid, of functions and of tasks with short answers."""
     kinds = {item.kind for item in run.items}
-    if kinds & {"program", "turns"} or not (run.about["function"] or "answer" in kinds):
+    attacked = "answer" in kinds and "hackable" in (run.options.only or PARTS)
+    if kinds & {"program", "turns"} or not (run.about["function"] or attacked):
         return
     try:
         run.progress("what is paid", 0, 1)
