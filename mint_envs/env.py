@@ -26,6 +26,7 @@ from .errors import SettingError, did_you_mean
 from .executors import Answer, Executor, Local, Turn, executor_of, play_turns, score_batch
 from .problems import ProblemRef, respond_or_cut
 from .spaces import Tokens, TokenSequence
+from .thinking import spoken
 from .tokens import Codec
 
 StepResult = tuple[Tokens, float, bool, bool, dict[str, Any]]
@@ -183,6 +184,8 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         if isinstance(answer, Reward):
             self._episode = None
             info = self._info(act.text, finish, answer)
+            if not act.ended and act.text.strip() and not spoken(act.text):
+                info["metadata"]["only_thought"] = True  # a longer max_tokens may be all it wants
             truncated = not self._complete(act)
             return _no_tokens(), info["score"], not truncated, truncated, info
         tokens = self.codec.encode_reply(answer, self.chat, act.last)

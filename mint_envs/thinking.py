@@ -30,6 +30,7 @@ TOKENS = {
     "<|begin_of_thought|>": "<|end_of_thought|>",  # OpenThinker
     "<|START_THINKING|>": "<|END_THINKING|>",  # Command A Reasoning
     "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus
+    "<|channel>thought": "<channel|>",  # Gemma 4
 }
 
 #: gpt-oss: a channel, whose end is that of any message, so that alone it ends no thought.

@@ -52,7 +52,7 @@ ROOMS: dict[str, set[str]] = {
     "sandbox": {"errors", "process_local", "sandbox"},
     # Inside a function: the sandbox of a worker process gets one worker.
     "executors": {*GROUND, "executors", "sandbox", "family"},
-    "env": {*GROUND, "spaces", "tokens", "executors"},
+    "env": {*GROUND, "spaces", "tokens", "executors", "thinking"},
     "vector": {*CORE, "spaces", "tokens", "env", "executors"},
     "plugins": set(),
     "registration": {

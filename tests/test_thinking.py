@@ -221,3 +221,19 @@ def test_the_response_is_kept_as_it_is() -> None:
     text = "<think>Hm.</think> 4"
     *_, info = env.step([*text.encode(), 258])
     assert info["response"] == text
+
+
+@pytest.mark.parametrize("id", ["mint/Math-v0", "mint/Code-v0", "mint/ToolUse-v0", "mint/Chat-v0"])
+@pytest.mark.parametrize(
+    ("text", "ended", "only"),
+    [("<think>Hm", False, True), ("Hm", False, False), ("<think>Hm", True, False),
+     ("<think>Hm</think>5", False, False), ("", False, False)],
+)  # fmt: skip
+def test_a_response_that_is_all_thought_and_was_cut_says_so(
+    id: str, text: str, ended: bool, only: bool
+) -> None:
+    env = mint_envs.make(id)
+    env.reset(seed=1)
+    _, reward, *_, info = env.step([*text.encode(), *([258] * ended)])
+    assert info["metadata"].get("only_thought", False) is only
+    assert reward == 0.0 or id == "mint/Chat-v0"
