@@ -6,6 +6,7 @@ are part of ``mint-grpo ENV --help``.
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import sys
@@ -267,6 +268,7 @@ def _parser(
             cli_implicit_flags=True,
             cli_hide_none_type=True,
             cli_avoid_json=True,
+            cli_exit_on_error=False,
             extra="forbid",
         )
 
@@ -287,7 +289,19 @@ def _parser(
     except ValidationError as error:
         raise TrainerError(fault_of(error, argv)) from error
     except SettingsError as error:
-        raise TrainerError(f"{error}. Options that hold several values are JSON") from error
+        raise TrainerError(_parse_fault(str(error), model)) from error
+
+
+def _parse_fault(text: str, model: type[BaseSettings]) -> str:
+    """Return what to say of words that cannot be parsed, in one line: which option was meant."""
+    _, unknown, words = text.partition("unrecognized arguments: ")
+    if not unknown:
+        return f"{text.partition('error: ')[2] or text}. Options that hold several values are JSON"
+    word = words.split()[0].partition("=")[0]
+    options = [f"--{name.replace('_', '-')}" for name in model.model_fields]
+    near = difflib.get_close_matches(word, options, n=1, cutoff=0.5)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    return f"there is no option {word}. {meant}mint-grpo ENV --help lists them all"
 
 
 class _Given(PydanticBaseSettingsSource):
