@@ -180,8 +180,8 @@ def test_an_episode_that_was_these_turns_and_no_other() -> None:
 
 @pytest.mark.parametrize("way", [play, play_whole])
 def test_what_is_no_verdict(way: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(EndlessEpisode, "answer", 1.0)
-    with pytest.raises(NoVerdict, match=r"gets 1\.0, a float"):
+    monkeypatch.setattr(EndlessEpisode, "answer", {"score": 1.0})
+    with pytest.raises(NoVerdict, match=r"gets \{'score': 1\.0\}, a dict"):
         way(Endless(), 0, ("a",))
 
 

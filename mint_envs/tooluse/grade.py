@@ -82,15 +82,17 @@ def _best_parts(
     """Return the parts of the reward, and how many calls are right.
 
     A right call beside a wrong attempt at it costs what a call too many costs; where the attempt
-    alone is worth more, both are worth that. A right call that is made twice is one too many.
+    alone is worth more, both are worth that. A right call that is made twice is one too many. Right
+    is here what the weights hold for right: with all weight on the name, every attempt is.
     """
     best, right = _parts_of(marks, range(count), weights)
-    rights = [{c for c in range(count) if min(row[c]) == 1.0} for row in marks]
+    full = _weigh((1.0, 1.0, 1.0), weights)
+    rights = [{c for c in range(count) if _weigh(row[c], weights) >= full} for row in marks]
     wrong = set(range(count)).difference(*rights)
     tried = [r for r, own in enumerate(rights) if own and any(marks[r][c][0] for c in wrong)]
     for size in range(1, len(tried[:_MOST_TRIED]) + 1) if count > len(marks) else ():
         for rows in combinations(tried[:_MOST_TRIED], size):
-            out = set().union(*(rights[row] for row in rows))
+            out = {min(rights[row]) for row in rows}
             fewer, _ = _parts_of(marks, [c for c in range(count) if c not in out], weights)
             best = max(best, fewer, key=lambda some: _weigh(some, weights))
     return best, right

@@ -91,8 +91,8 @@ class Framing:
         if self.lists_tools:
             ours = f"{how}{rules}" if self.told else ""
             wrapped = [{"type": "function", "function": dict(tool)} for tool in tools]
-            content = f"{ours or rules}{end}"
-            return Message(role="system", content=content, tools=wrapped, trusted=len(ours))
+            made = Message(role="system", content=f"{ours or rules}{end}", tools=wrapped)
+            return {**made, "trusted": len(ours)} if ours else made
         ours = f"{how}{rules}\n\nTools:\n"
         listed = "\n".join(map(as_json, tools))
         return Message(role="system", content=f"{ours}{listed}{end}", trusted=len(ours))
