@@ -395,6 +395,7 @@ def test_a_parent_that_leaves_without_a_word_leaves_nothing() -> None:
 
 def test_ctrl_c_is_for_the_parent_who_ends_it_in_good_order() -> None:
     script = """
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in the background
         child = talking("say('up'); sys.stdin.read(); sys.exit(9)")
         child.line(30)
         try:

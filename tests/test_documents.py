@@ -191,7 +191,7 @@ def test_what_a_preset_changes_is_said_once(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_page_has_the_presets_as_they_are() -> None:
-    page = (Path(trainers.__file__).parent.parent / "docs" / "training.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "training.md").read_text(encoding="utf-8")
     presets = {id: family_of(id).presets for id in ("mint/Math-v0", "mint/Code-v0",
                "mint/ToolUse-v0", "mint/Chat-v0")}  # fmt: skip
     rows = [("any", {"documents": {}, "local": LOCAL_OTHER}), *presets.items()]
