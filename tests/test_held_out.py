@@ -68,7 +68,7 @@ class Foreign(gym.Env[Any, Any]):
 
 mint_envs.register("test/Words-v0", Words)
 mint_envs.register("test/Rows-v0", Rows)
-gym.register(id="test/Foreign-v0", entry_point=Foreign, disable_env_checker=True)
+gym.register(id="test/HeldOutForeign-v0", entry_point=Foreign, disable_env_checker=True)
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +97,7 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("mint/Mix-v0", {"envs": {"mint/ToolUse-v0": 1.0, "mint/Math-v0": 1.0}}),
     ("test/Words-v0", {}),
     ("test/Rows-v0", {}),
-    ("test/Foreign-v0", {}),
+    ("test/HeldOutForeign-v0", {}),
 ]
 
 
@@ -114,7 +114,7 @@ def test_what_is_evaluated_is_never_trained_on(env: str, settings: dict[str, Any
     data.close()
 
 
-@pytest.mark.parametrize("env", ["test/Words-v0", "test/Rows-v0", "test/Foreign-v0"])
+@pytest.mark.parametrize("env", ["test/Words-v0", "test/Rows-v0", "test/HeldOutForeign-v0"])
 def test_one_problem_in_ten_is_kept_out_whether_or_not_it_is_evaluated(env: str) -> None:
     few, none = (config(env, eval_every=every, eval_problems=1) for every in (1, 0))
     for settings in (few, none):
@@ -197,10 +197,10 @@ def test_an_evaluation_on_other_settings_data_or_environments(
     rows = evals(["mint/Math-v0", "--eval-settings", ours, "--eval-problems", "500"], "b")
     assert rows[0]["eval/problems"] == 80  # each question once, though it stands there twice
     assert "(held out, greedy)" in capsys.readouterr().out
-    other = ["--eval-env", "test/Foreign-v0", "--eval-problems", "9"]
+    other = ["--eval-env", "test/HeldOutForeign-v0", "--eval-problems", "9"]
     rows = evals(["test/Words-v0", *other], "c")
     assert rows[0]["eval/accuracy"] == 1.0
-    assert "(of test/Foreign-v0, greedy)" in capsys.readouterr().out
+    assert "(of test/HeldOutForeign-v0, greedy)" in capsys.readouterr().out
 
 
 def test_an_evaluation_on_ones_own_rows_keeps_them_out_of_training() -> None:
