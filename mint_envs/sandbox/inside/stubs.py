@@ -5,6 +5,7 @@ The tests compare plain values, in their own. What else comes of the program is 
 
 from __future__ import annotations
 
+import _thread
 import builtins
 import collections
 import functools
@@ -73,6 +74,7 @@ class Program:
 
     def __init__(self, peer: int, classes: list[str], scope: dict[str, Any]) -> None:
         self._peer, self._scope = peer, scope
+        self._one = _thread.RLock()  # the tests' threads call one after the other
         self._classes = frozenset(classes)
         self._functions: list[Callable[..., Any]] = []
         self._raised: list[BaseException] = []
@@ -93,13 +95,14 @@ class Program:
 
     def call(self, what: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the program answers, or raise what it raises."""
-        self._objects, self._plain = what[:1] in "!.", what[:1] not in "!.?"
-        try:
-            reply, members = self._ask(what, arguments, keywords)
-            return self._result(reply, arguments, keywords, members)
-        except (CallFailed, HarnessFailed) as error:
-            self.failed.append(error)
-            raise
+        with self._one:
+            self._objects, self._plain = what[:1] in "!.", what[:1] not in "!.?"
+            try:
+                reply, members = self._ask(what, arguments, keywords)
+                return self._result(reply, arguments, keywords, members)
+            except (CallFailed, HarnessFailed) as error:
+                self.failed.append(error)
+                raise
 
     def ask_own_names(self) -> set[str]:
         """Ask which built-in names the program has defined; none is, if it failed."""
