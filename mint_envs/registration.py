@@ -37,7 +37,9 @@ _ENTRY_POINT = "mint_envs.registration:make_env"
 
 #: Settings of every id, beside those of its task; the rest are names of our own entry points.
 _COMMON = ("tokenizer", "render_mode")
-_TAKEN = (*_COMMON, "task", "num_envs", "executor", "presets", "client_settings")
+#: Which problems of a task, by how hard they are: ``mint_envs.compose.measured``.
+DIFFICULTY = ("pass_rates", "min_pass_rate", "max_pass_rate", "curriculum")
+_TAKEN = (*_COMMON, *DIFFICULTY, "task", "num_envs", "executor", "presets", "client_settings")
 
 #: What was said of ids beside their tasks.
 _families: dict[str, Family] = {}
@@ -263,18 +265,25 @@ def make_vector_env(
 def make_task(task: Any, settings: dict[str, Any]) -> Task[Any]:
     """Build a task from its class (or ``"module:Class"``) and checked settings.
 
+    Those of ``DIFFICULTY``, which every id has, choose among its problems.
+
     Raises:
         SettingError: a setting is unknown, missing or of the wrong type.
     """
     cls = _resolve(task)
     if not (inspect.isclass(cls) or inspect.isroutine(cls)):
         raise SettingError(f"task={task!r} is {cls!r}, not a mint_envs.Task class")
+    measured = {name: settings[name] for name in DIFFICULTY if name in settings}
+    settings = {name: value for name, value in settings.items() if name not in measured}
     _check_settings(cls.__name__, cls, settings)
     built = cls(**settings)
     if isinstance(built, RLAdapter) or hasattr(built, "compute_reward"):
         built = AdapterTask(built)
     if not isinstance(built, Task):
         raise SettingError(f"task={task!r} makes a {type(built).__name__}, not a mint_envs.Task")
+    if measured:
+        chosen: Task[Any] = imported("mint_envs.compose.measured:by_difficulty")(built, measured)
+        return chosen
     return built
 
 
@@ -352,7 +361,7 @@ def _check_task_settings(id: str, task: Any, defaults: dict[str, Any]) -> None:
 def _check_names(owner: str, cls: Any, given: dict[str, Any]) -> None:
     if any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values()):
         return
-    valid = [*_signature_settings(cls), *_COMMON]
+    valid = [*_signature_settings(cls), *_COMMON, *DIFFICULTY]
     for name in given:
         if name not in valid:
             raise SettingError(f"{owner} has no setting {name!r}. {did_you_mean(name, valid)}")

@@ -89,8 +89,9 @@ def test_an_id_makes_an_environment(tuned: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"rat": 1.0}, "Tuned has no setting 'rat'. Did you mean 'rate'? Valid: name, rate, "),
-        ({"zzz": 1}, "Tuned has no setting 'zzz'. Valid: name, rate, render_mode, size, strict, "),
+        ({"rat": 1.0}, "Tuned has no setting 'rat'. Did you mean 'rate'? Valid: "),
+        ({"zzz": 1}, "Tuned has no setting 'zzz'. Valid: curriculum, max_pass_rate, "),
+        ({"zzz": 1}, ", name, pass_rates, rate, render_mode, size, strict, "),
         ({"size": "3"}, "Tuned: size='3' must be int"),
         ({"size": True}, "Tuned: size=True must be int"),
         ({"rate": "fast"}, "Tuned: rate='fast' must be float"),

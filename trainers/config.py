@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from mint_envs.pass_rates import check_range
 from mint_envs.registration import family_of
 
 from .losses import LOSSES, check_loss, known_loss
@@ -79,6 +80,20 @@ class TrainConfig(BaseModel):
     )
     env_retries: int = Field(
         1, ge=0, le=100, description="an episode whose environment failed is played anew so often"
+    )
+
+    # Which problems, by how hard they are
+    pass_rates: Name | None = Field(
+        None, description="file of pass rates, as mint-envs eval --write-pass-rates writes"
+    )
+    min_pass_rate: float | None = Field(
+        None, ge=0, le=1, description="let problems rest that are passed less often, as known now"
+    )
+    max_pass_rate: float | None = Field(
+        None, ge=0, le=1, description="let problems rest that are passed more often, as known now"
+    )
+    curriculum: bool = Field(
+        False, description="of the problems that were asked least, the easiest first"
     )
 
     # The loss
@@ -179,6 +194,7 @@ class TrainConfig(BaseModel):
         for name in self.evals:
             if not re.fullmatch(r"[\w.-]+", name):
                 raise ValueError(f"evals: the name {name!r} may have letters, digits, _ . - only")
+        check_range(self.min_pass_rate, self.max_pass_rate)
         _ = self.evaluations
         if self.batch * self.group > 2**20:
             raise ValueError(

@@ -5,7 +5,8 @@ One that has a ``split`` setting draws from its own two sides; of any other, one
 kept out of training, chosen by a digest of its ``problem_id``, else of its prompt's tokens. What
 has fewer than 50 distinct problems is not divided, and its evaluations say so.
 
-A data set is gone through by epochs, each row once, in an order that comes from the seed.
+A data set is gone through by epochs, each row once, in an order that comes from the seed. With a
+range of pass rates or a curriculum the order is that of ``trainers/difficulty.py``.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from mint_envs.problems import ProblemRef
 from mint_envs.registration import settings_of
 
 from .config import EvalConfig, TrainConfig
+from .difficulty import Difficulty, Named
 from .errors import TrainerError
 from .pool import EnvPool
 
@@ -33,6 +35,8 @@ from .pool import EnvPool
 FEWEST = 50
 #: So many draws in a row without a new problem: there are no more.
 _IDLE = 200
+#: Times as many problems as a step has are drawn to choose from, by pass rates.
+_AMONG = 4
 #: Problems of evaluations come from a stream of their own, the same in every run.
 _STREAM = 0x65766131
 
@@ -56,6 +60,7 @@ class Data:
 
     def __init__(self, config: TrainConfig, tokenizer: Any, ends: Sequence[int] = ()) -> None:
         self._config, self._tokenizer, self._ends = config, tokenizer, ends
+        self.difficulty = Difficulty(config)
         self._open = ExitStack()
         try:
             self._divide()
@@ -67,6 +72,7 @@ class Data:
         self.evaluations = [evaluation for evaluation, _ in pairs]
         self._kept = {name for evaluation, names in pairs if evaluation.held_out for name in names}
         self._rows = self._trained_rows()
+        self._measured = self._measured_problems()
 
     def close(self) -> None:
         """Close all environments."""
@@ -79,6 +85,8 @@ class Data:
             TrainerError: there are none that are not kept for evaluation.
         """
         config = self._config
+        if self._measured is not None:
+            return self.difficulty.choose(self._measured, config.batch, step)
         if self._rows is not None:
             first, many = (step - 1) * config.batch, len(self._rows)
             places = [divmod(first + i, many) for i in range(config.batch)]
@@ -87,6 +95,9 @@ class Data:
         if self._by_digest or self._kept:
             among = islice(drawn, 100 * config.batch + _IDLE)
             drawn = (ref for ref in among if self._trains(self.pool.name_of(ref)))
+        if self.difficulty.chooses:
+            some = [(ref, self.pool.name_of(ref)) for ref in islice(drawn, _AMONG * config.batch)]
+            drawn = iter(self.difficulty.choose(some, config.batch, step))
         found = list(islice(drawn, config.batch))
         if len(found) < config.batch:
             raise TrainerError(_NONE_LEFT)
@@ -146,10 +157,34 @@ class Data:
         self._many = len(rows)
         return rows
 
+    def _measured_problems(self) -> list[Named] | None:
+        """Return what is chosen from by pass rates, with names: the rows, or the drawn problems of
+        the file; None: the problems are not chosen so, or are drawn anew at each step.
+
+        Raises:
+            TrainerError: there is a file, and none of its problems is trained on here.
+        """
+        known = self.difficulty.file
+        if not self.difficulty.chooses and not known:
+            return None
+        rows = self._rows
+        if rows is None:
+            rows = [one.ref for one in known.values() if one.ref is not None]
+        named: list[Named] = [(ref, self.pool.name_of(ref)) for ref in rows]
+        if self._rows is None:
+            named = [(ref, name) for ref, name in named if name in known and self._trains(name)]
+        if known and not known.keys() & {name for _, name in named}:
+            raise TrainerError(_NONE_KNOWN.format(self._config.pass_rates))
+        return named or None
+
     def _shuffled(self, epoch: int) -> Any:
         return np.random.default_rng([self._config.seed, epoch]).permutation(self._many)
 
 
+_NONE_KNOWN = (
+    "none of the problems of --pass-rates {} is trained on here: measure those that are, with the "
+    "same settings: mint-envs eval ID --train --write-pass-rates FILE"
+)
 _NONE_LEFT = (
     "no problem is left to train on: all are kept for evaluation. Lower --eval-problems, or "
     "evaluate on other data by --eval-settings"

@@ -35,6 +35,7 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
     goes on as the uninterrupted one would have.
     """
     with open_data(config, backend) as data:
+        data.difficulty.recall(run.folder / "rollouts.jsonl")
         if run.next_step == 1:
             run.log_eval(0, evaluate(config, backend, data.evaluations))
         for step in run.steps(config.steps):
@@ -44,6 +45,7 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
                 sampling(config, data.pool, step), run.show_rollout, config.max_turns,
             )  # fmt: skip
             clock.lap("sample_and_score")
+            data.difficulty.note(groups_P)
             datums, equal_groups = to_datums(config, groups_P)
             if datums:
                 datums, kl_base = with_kl_penalty(config, backend, datums)
@@ -59,7 +61,7 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
                 step,
                 step_metrics(
                     groups_P, datums, equal_groups, update, kl_base, clock.laps,
-                    config.temperature, data.pool.take_faults(),
+                    config.temperature, data.pool.take_faults(), data.difficulty.counts(),
                 ),
                 groups_P,
                 data.pool,
@@ -69,6 +71,7 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
                 run.log_eval(step, evaluate(config, backend, data.evaluations))
             if run.wants_checkpoint(step, config.steps):
                 run.save_checkpoint(step, backend)
+                run.write("pass_rates.jsonl", data.difficulty.text())
 
 
 def sampling(config: TrainConfig, pool: EnvPool, step: int) -> SamplingParams:

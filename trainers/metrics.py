@@ -26,6 +26,7 @@ def step_metrics(
     seconds: Mapping[str, float],
     temperature: float = 1.0,
     faults: Mapping[str, float] | None = None,
+    problems: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
     """Return the metrics of a step.
 
@@ -58,6 +59,7 @@ def step_metrics(
         "entropy" if temperature == 1 else "cross_entropy": -_mean(logprobs),
         "kl_sample_train": _kl(datums, update),
         "kl_base": kl_base,
+        **{f"problems/{name}": float(count) for name, count in (problems or {}).items()},
         **{f"env/{name}": float(count) for name, count in (faults or {}).items()},
         **{f"update/{k}": v for k, v in sorted((update.metrics if update else {}).items())},
         "sample_tokens_per_s": sampled / max(seconds.get("sample_and_score", 0.0), 1e-9),

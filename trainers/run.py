@@ -8,6 +8,7 @@
     rollouts.jsonl   every episode, as trainers/transcript.py says, and what rebuilds it: env,
                      version, env_settings, seed (``mint-envs replay``)
     checkpoints/     step-000020/ ..., and state.json, which names the newest
+    pass_rates.jsonl how often each problem was passed of late (``pass_rates=``)
     curve.svg        reward and accuracy by step
     .lock            held by the process that is at work here
 
@@ -177,6 +178,11 @@ class Run:
             self.saved_path = sampler
             if can_draw():  # undisturbed too: a plotting library half imported is broken
                 draw_run(self.folder)
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the run whole, or not at all."""
+        with self._writing():
+            write_whole(self.folder / name, text)
 
     def draw(self) -> None:
         """Draw ``curve.svg`` from the files, or say what draws it."""

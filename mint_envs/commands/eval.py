@@ -42,6 +42,7 @@ _FOLDER = "evals"
 @click.option("--temperature", default=1.0, show_default=True, help="0 is greedy.")
 @click.option("--seed", default=0, show_default=True, help="Of problems and responses.")
 @click.option("--pass-mark", default=1.0, show_default=True, help="Reward that counts as passed.")
+@click.option("--train", is_flag=True, help="Ask what is trained on, not what is held out.")
 @settings_option
 @click.option("-o", "--out", type=FILE, help="JSONL of the responses; default: a name of its own "
               f"in {_FOLDER}/, so that the same command goes on.")  # fmt: skip
@@ -52,7 +53,7 @@ _FOLDER = "evals"
 @click.option("--prices", type=(float, float), metavar="IN OUT",
               help="Of a million tokens of prompts, and of responses.")  # fmt: skip
 @click.option("--write-pass-rates", "pass_rates", type=FILE,
-              help="Write the pass rate of each problem as JSONL.")  # fmt: skip
+              help="Write the pass rate of each problem, for the setting pass_rates=.")  # fmt: skip
 @report_options
 def command(
     ids: tuple[str, ...], models: tuple[str, ...], base_url: str | None, key_env: str,
@@ -71,10 +72,14 @@ def command(
       mint-envs eval mint/Math-v0 mint/ToolUse-v0 --policy local -n 32 --max-tokens 32
       mint-envs eval mint/Math-v0 --policy local --policy run:runs/first --max-tokens 16
       mint-envs eval my_tasks:my/Sums-v0 --policy local --set digits=1 --json eval.json
+      mint-envs eval mint/Math-v0 --policy local --train -n 500 --write-pass-rates rates.jsonl
     """
     policies = _policies(models, base_url, key_env, specs, concurrency)
-    if out and len(ids) * len(policies) > 1:
-        raise SettingError(f"--out {out} takes one ID and one model; leave it out for several")
+    for flag, named in (("--out", out), ("--write-pass-rates", pass_rates)):
+        if named and len(ids) * len(policies) > 1:
+            raise SettingError(
+                f"{flag} {named} takes one ID and one model; leave it out for several"
+            )
     check_folders(out, json_file, html_file, pass_rates)
     plans = [EvalPlan(env=id, settings=settings, **rest) for id in ids]
     logging.basicConfig(format="mint-envs: %(message)s", level=logging.WARNING)
@@ -94,8 +99,7 @@ def command(
     if html_file:
         write_result(Path(html_file), report_page(report))
     if pass_rates:
-        rows = [row for one in done for row in to_json(one)["pass_rates"]]
-        write_result(Path(pass_rates), "".join(map(line_of, rows)))
+        write_result(Path(pass_rates), "".join(map(line_of, done[0].measured_rates())))
     if any(one.lost for one in done) and not any(one.outcomes for one in done):
         click.echo("mint-envs: no response could be had: see the warnings above", err=True)
         sys.exit(1)

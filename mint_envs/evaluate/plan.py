@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -36,6 +36,7 @@ class EvalPlan:
         seed: which problems are drawn, and the seeds of the responses.
         pass_mark: reward from which a response counts as passed.
         max_turns: turns after which an episode ends without a reward (it counts as 0).
+        train: ask what is trained on, and not what is held out: to learn how hard it is.
 
     Raises:
         SettingError: a value out of range.
@@ -50,6 +51,7 @@ class EvalPlan:
     seed: int = 0
     pass_mark: float = 1.0
     max_turns: int = 64
+    train: bool = False
 
     def __post_init__(self) -> None:
         require(self.problems >= 1, f"problems={self.problems} (-n) must be 1 or more")
@@ -93,17 +95,20 @@ def choose(plan: EvalPlan) -> Chosen:
     settings = dict(plan.settings)
     splits = "split" in settings_of(plan.env)
     if splits and settings.get("split") is None:
-        settings["split"] = "test"
+        settings["split"] = "train" if plan.train else "test"
     task = task_of(plan.env, **settings)
     if splits:
         said = f"split={settings['split']!r}"
         told = f"held out ({said})" if settings["split"] == "test" else f"not held out ({said})"
-        return Chosen(task, settings, tuple(_distinct(task, plan, apart=False)), told)
-    apart = _many_enough(task)
-    told = "not held out: the environment has no split, and few different problems"
-    if apart:
-        told = f"held out (one problem in {HELD_OUT}, by its id; mint-grpo leaves them out)"
-    return Chosen(task, settings, tuple(_distinct(task, plan, apart)), told)
+        return Chosen(task, settings, tuple(_distinct(task, plan, lambda name: True)), told)
+    if not _many_enough(task):
+        told = "not held out: the environment has no split, and few different problems"
+        return Chosen(task, settings, tuple(_distinct(task, plan, lambda name: True)), told)
+    told = f"held out (one problem in {HELD_OUT}, by its id; mint-grpo leaves them out)"
+    if plan.train:
+        told = f"not held out (all but one problem in {HELD_OUT}, by its id, as mint-grpo trains)"
+    refs = _distinct(task, plan, lambda name: held_out(name) != plan.train)
+    return Chosen(task, settings, tuple(refs), told)
 
 
 def _many_enough(task: Task[Any]) -> bool:
@@ -117,15 +122,17 @@ def _many_enough(task: Task[Any]) -> bool:
     return False
 
 
-def _distinct(task: Task[Any], plan: EvalPlan, apart: bool) -> Iterator[ProblemRef]:
-    """Yield up to ``plan.problems`` references to different problems."""
+def _distinct(
+    task: Task[Any], plan: EvalPlan, accept: Callable[[str], bool]
+) -> Iterator[ProblemRef]:
+    """Yield up to ``plan.problems`` references to different problems whose ids are accepted."""
     seen: set[str] = set()
     refs = _rows(task.size, plan.seed) if task.size is not None else _seeds(plan)
     for ref in refs:
         if len(seen) == plan.problems:
             return
         name = task.problem_id(ref.of(task))
-        if name not in seen and (not apart or held_out(name)):
+        if name not in seen and accept(name):
             seen.add(name)
             yield ref
     if not seen:

@@ -42,7 +42,6 @@ def report_of(
 
 def to_json(evaluation: Evaluation) -> dict[str, Any]:
     """Return one evaluation as JSON values: the plan, estimates, and each problem's pass rate."""
-    rates, means = evaluation.pass_rates(), evaluation.scores
     prompt_tokens, tokens = evaluation.tokens
     return {
         "plan": asdict(evaluation.plan),
@@ -60,11 +59,7 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         "stopped": evaluation.stopped,
         "prompt_tokens": prompt_tokens,
         "tokens": tokens,
-        "pass_rates": [
-            {"problem_id": evaluation.problem_ids[place], "pass_rate": rate,
-             "samples": len(means[place])}
-            for place, rate in rates.items()
-        ],
+        "pass_rates": evaluation.measured_rates(),
     }  # fmt: skip
 
 

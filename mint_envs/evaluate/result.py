@@ -10,6 +10,8 @@ from typing import Any
 
 from ..bench.stats import all_equal
 from ..errors import DatasetError
+from ..pass_rates import PassRate
+from ..problems import ProblemRef
 from .estimates import Estimate, difference, pass_at, share
 from .plan import EvalPlan
 
@@ -71,6 +73,7 @@ class Evaluation:
         stopped: it ended at the limit of tokens.
         seconds: of this call.
         problem_ids: by position.
+        refs: how each problem is found again, by position.
     """
 
     plan: EvalPlan
@@ -82,6 +85,7 @@ class Evaluation:
     stopped: bool = False
     seconds: float = 0.0
     problem_ids: Mapping[int, str] = field(default_factory=dict)
+    refs: Sequence[ProblemRef] = ()
 
     @cached_property
     def scores(self) -> Mapping[int, Sequence[float]]:
@@ -118,6 +122,15 @@ class Evaluation:
     def pass_rates(self) -> dict[int, float]:
         """Return the share of responses that passed, by problem."""
         return {place: self._passed(scores) / len(scores) for place, scores in self.scores.items()}
+
+    def measured_rates(self) -> list[dict[str, Any]]:
+        """Return a line for each problem: what ``pass_rates=`` of an environment reads."""
+        return [
+            PassRate(rate, len(self.scores[place]), self.refs[place]).to_row(
+                self.problem_ids[place]
+            )
+            for place, rate in self.pass_rates().items()
+        ]
 
     def pass_by_problem(self, k: int) -> dict[int, float]:
         """Return pass@k of each problem that has so many measured responses."""

@@ -73,7 +73,7 @@ def evaluate(
     return Evaluation(
         plan, name, chosen.held_out, len(chosen.refs), tuple(run.sorted_outcomes()),
         lost=run.lost, stopped=run.stopped, seconds=run.seconds,
-        problem_ids=dict(run.problem_ids),
+        problem_ids=dict(run.problem_ids), refs=chosen.refs,
     )  # fmt: skip
 
 
