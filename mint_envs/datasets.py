@@ -10,7 +10,7 @@ import csv
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +118,24 @@ def placed_rows(
     Raises:
         DatasetError: it does not exist, has no rows, or a row is broken (named by line).
     """
+    return _placed(source, split, cut_last_line)
+
+
+def rows_or_faults(source: str, split: str | None = None) -> list[Row | DatasetError]:
+    """Return all rows of ``source`` in order, and in place of a line that is no row what is wrong.
+
+    A line that is broken belongs to every split.
+
+    Raises:
+        DatasetError: ``source`` does not exist, has no rows, or cannot be read as a whole.
+    """
+    return [row for _, row in _placed(source, split, faults=True)]
+
+
+def _placed(
+    source: str, split: str | None, cut_last_line: bool = False, faults: bool = False
+) -> list[tuple[str, Any]]:
+    """Return (where it stands, row); with ``faults`` a broken line is an error in its place."""
     path = Path(source)
     if not source.endswith(_FILES) and not path.is_dir():
         if path.exists():
@@ -132,7 +150,7 @@ def placed_rows(
     rows = [
         (f"row {number} of {str(file)!r}", row)
         for file in files
-        for number, row in numbered_rows(file, cut_last_line)
+        for number, row in (_with_faults(file) if faults else numbered_rows(file, cut_last_line))
     ]
     if not rows:
         raise DatasetError(f"dataset={source!r} is empty: it must hold at least one row")
@@ -149,12 +167,13 @@ def _files_of(folder: Path) -> list[Path]:
     return found
 
 
-def _side(rows: list[tuple[str, Row]], split: str | None, source: str) -> list[tuple[str, Row]]:
+def _side(rows: list[tuple[str, Any]], split: str | None, source: str) -> list[tuple[str, Any]]:
     """Return the rows of one split of a file."""
     kept = [
         (where, row)
         for where, row in rows
-        if held_out(json.dumps(row, sort_keys=True, default=str)) == (split == "test")
+        if isinstance(row, DatasetError)
+        or held_out(json.dumps(row, sort_keys=True, default=str)) == (split == "test")
     ]
     if not kept:
         raise DatasetError(
@@ -163,10 +182,25 @@ def _side(rows: list[tuple[str, Row]], split: str | None, source: str) -> list[t
     return kept
 
 
-def numbered_rows(path: Path, cut_last_line: bool = False) -> Iterator[tuple[int, Row]]:
+def _with_faults(path: Path) -> Iterator[tuple[int, Row | DatasetError]]:
+    """Yield (line number, row), and for a line that is no row (line number, what is wrong)."""
+    faults: list[tuple[int, DatasetError]] = []
+    for number, row in numbered_rows(path, on_broken=lambda *fault: faults.append(fault)):
+        yield from faults
+        faults.clear()
+        yield number, row
+    yield from faults
+
+
+def numbered_rows(
+    path: Path,
+    cut_last_line: bool = False,
+    on_broken: Callable[[int, DatasetError], object] | None = None,
+) -> Iterator[tuple[int, Row]]:
     """Yield (line number, row) of a .jsonl, .jsonl.gz, .json, .parquet or .csv file.
 
     ``cut_last_line`` leaves out a last line without its end, as a killed writer leaves it.
+    ``on_broken`` is told of a line of JSONL or CSV that is no row, which is then passed over.
 
     Raises:
         DatasetError: it cannot be read, or a row is broken (named by line).
@@ -174,10 +208,11 @@ def numbered_rows(path: Path, cut_last_line: bool = False) -> Iterator[tuple[int
     if path.name.endswith(".parquet"):
         return iter(enumerate(_parquet_rows(path), 1))
     if path.suffix == ".csv":
-        return _csv_rows(path)
+        return _csv_rows(path, on_broken)
     if path.suffix == ".json":
         return iter(enumerate(_json_rows(path), 1))
-    return read_rows(path, on_torn=(lambda _: None) if cut_last_line else None)
+    on_torn = (lambda _: None) if cut_last_line else None
+    return read_rows(path, on_torn=on_torn, on_broken=on_broken)
 
 
 def row_id(key: str) -> str:
@@ -263,7 +298,9 @@ def _list_of_rows(rows: Any, path: Path) -> list[Row]:
     return rows
 
 
-def _csv_rows(path: Path) -> Iterator[tuple[int, Row]]:
+def _csv_rows(
+    path: Path, on_broken: Callable[[int, DatasetError], object] | None = None
+) -> Iterator[tuple[int, Row]]:
     """Yield (line, row) of a CSV file with a line of names; an empty cell is null."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -272,10 +309,14 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, Row]]:
                 raise DatasetError(f"'{path}' needs a first line with a name for each column")
             for row in reader:
                 if None in row or None in row.values():
-                    raise DatasetError(
+                    fault = DatasetError(
                         f"line {reader.line_num} of '{path}' has not the {len(reader.fieldnames)} "
                         "cells that the first line names"
                     )
+                    if on_broken is None:
+                        raise fault
+                    on_broken(reader.line_num, fault)
+                    continue
                 yield reader.line_num, {name: value or None for name, value in row.items()}
     except (OSError, csv.Error, UnicodeDecodeError) as error:
         raise DatasetError(f"'{path}' cannot be read: {error}") from error

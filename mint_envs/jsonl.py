@@ -112,6 +112,7 @@ def read_rows(
     path: Path,
     on_torn: Callable[[int], object] | None = None,
     on_bytes: Callable[[int], object] | None = None,
+    on_broken: Callable[[int, DatasetError], object] | None = None,
 ) -> Iterator[tuple[int, Row]]:
     """Yield (line number, row) of a file, plain or .gz; empty lines are passed over.
 
@@ -120,6 +121,8 @@ def read_rows(
         on_torn: is told the number of a last line without its end, which is left out, or 0 of an
             archive that was cut off; without it that is a mistake.
         on_bytes: is told how far the file has been read.
+        on_broken: is told the number of a line that is no JSON object, and why; it is passed over.
+            Without it that is a mistake.
 
     Raises:
         DatasetError: it cannot be read, or a line is no JSON object (named).
@@ -127,7 +130,7 @@ def read_rows(
     try:
         with path.open("rb") as raw:
             lines = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
-            for number, _, row in _parsed_rows(lines, path, on_torn):
+            for number, _, row in _parsed_rows(lines, path, on_torn, on_broken):
                 if on_bytes is not None:
                     on_bytes(raw.tell())
                 yield number, row
@@ -144,18 +147,24 @@ def _unreadable(path: Path, error: Exception) -> DatasetError:
 
 
 def _parsed_rows(
-    lines: Iterable[bytes], path: Path, on_torn: Callable[[int], object] | None
+    lines: Iterable[bytes],
+    path: Path,
+    on_torn: Callable[[int], object] | None,
+    on_broken: Callable[[int, DatasetError], object] | None = None,
 ) -> Iterator[tuple[int, bytes, Row]]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             row = _parsed_line(line, number, path)
-        except DatasetError:
-            if on_torn is None or line.endswith(b"\n"):
+        except DatasetError as error:
+            if on_torn is not None and not line.endswith(b"\n"):
+                on_torn(number)
+                return
+            if on_broken is None:
                 raise
-            on_torn(number)
-            return
+            on_broken(number, error)
+            continue
         yield number, line, row
 
 

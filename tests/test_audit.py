@@ -25,6 +25,7 @@ from mint_envs.errors import DatasetError, SettingError
 from mint_envs.math.tasks import MathTask
 from mint_envs.responses.inputs import SampleCall, calls_of, like
 from mint_envs.responses.mutants import mutants
+from mint_envs.tooluse.tasks import ToolUseTask
 
 CLAMP = """def clamp(x, low, high):
     if x < low:
@@ -158,6 +159,98 @@ def test_the_faults_of_questions_with_answers(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="cannot be read"):
         task = MathTask(dataset=str(tmp_path / "math.jsonl"), drop=str(drop))
     assert [problem.question for problem in task.rows or ()] == ["What is 12 + 30?"]
+
+
+def test_broken_rows_are_all_said_and_the_audit_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        '{"question": "What is 1 + 1?", "answer": "2"}\n'
+        "{broken\n"
+        '{"question": "What is 1 + 2?", "answer": null}\n'
+        "[1]\n"
+        '{"question": "What is 1 + 3?"}\n'
+        '{"question": "What is 1 + 4?", "answer": "5"}\n',
+        encoding="utf-8",
+    )
+    out = str(tmp_path / "out.jsonl")
+    found = audit(str(path), AuditOptions(out=out))
+    assert [one.kinds for one in found] == [[], *[["broken row"]] * 4, []]
+    told = [one.findings[0].fault for one in found if one.findings]
+    assert "line 2 of" in told[0]
+    assert "is null" in told[1]
+    assert "line 4 of" in told[2]
+    assert "none of the fields" in told[3]
+    assert "answer_field" in told[3] or "setting" in told[3]
+    assert [one.to_json() for one in audit(str(path), AuditOptions(out=out))] == [
+        one.to_json() for one in found
+    ]
+    assert not list(drop_lines(found))  # a row that cannot be read has no id
+    clean = tmp_path / "clean.jsonl"
+    done = CliRunner().invoke(main, ["audit", str(path), "--write-clean", str(clean)])
+    assert done.exit_code == 0, done.output
+    assert "--write-clean" in done.output
+    task = MathTask(dataset=str(clean))
+    assert [problem.answer for problem in task.rows or ()] == ["2", "5"]
+
+
+def test_the_settings_that_an_audit_advises_are_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("ask,reply\nWhat is 1 + 1?,2\nWhat is 1 + 2?,3,4\nWhat is 1 + 3?,\n")
+    found = audit(str(path))
+    assert [one.kinds for one in found] == [["broken row"]] * 3
+    settings = {"question_field": "ask", "answer_field": "reply"}
+    found = audit(str(path), AuditOptions(settings=settings))
+    assert [one.kinds for one in found] == [[], ["broken row"], ["broken row"]]
+    words = ["audit", str(path), "--set", "question_field=ask", "--set", "answer_fild=reply"]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 2
+    assert "an audit of math has no setting 'answer_fild'. Did you mean 'answer_field'" in (
+        done.output
+    )
+    with pytest.raises(SettingError, match="kind='poems'"):
+        audit(str(path), AuditOptions(kind="poems"))
+
+
+WEATHER = {
+    "name": "weather",
+    "description": "The weather of a town.",
+    "parameters": {
+        "type": "object", "properties": {"town": {"type": "string"}}, "required": ["town"],
+    },
+}  # fmt: skip
+
+
+def test_rows_of_tool_use(tmp_path: Path) -> None:
+    call = {"name": "weather", "arguments": {"town": "Oslo"}}
+    rows = [
+        {"question": "The weather in Oslo?", "tools": [WEATHER], "calls": [call]},
+        {"question": "A poem, please.", "tools": [WEATHER], "calls": []},
+        {"question": "The weather in Rome?", "tools": [WEATHER]},
+        {"question": "The weather in Oslo?", "tools": [WEATHER], "calls": [call], "row": 4},
+        {"tools": [WEATHER], "calls": [call]},
+        {"question": "And in Bonn?", "tools": [WEATHER], "calls": ["weather(Bonn)"]},
+    ]
+    path = written(tmp_path / "calls.jsonl", rows)
+    found = audit(path)
+    kinds = [one.kinds for one in found]
+    assert kinds == [[], [], ["broken row"], ["duplicate"], ["broken row"], ["broken row"]]
+    (tmp_path / "drop.jsonl").write_text("".join(drop_lines(found)))
+    clean = written(tmp_path / "clean.jsonl", [rows[0], rows[1]])
+    assert ToolUseTask(dataset=clean).size == 2
+
+
+def test_rows_of_chat(tmp_path: Path) -> None:
+    kind = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
+    rows = [
+        {"prompt": "Write of rain, without a comma.", **kind},
+        {"prompt": "Write of rain.", "instruction_id_list": ["no:such"], "kwargs": [{}]},
+        {"prompt": "Write of snow.", "instruction_id_list": ["punctuation:no_comma"]},
+        {"prompt": "Write of rain,  without a comma.", **kind},
+        {"prompt": "Write of hail.", "instruction_id_list": None, "kwargs": 1},
+    ]
+    found = audit(written(tmp_path / "chat.jsonl", rows))
+    broken = ["broken row"]
+    assert [one.kinds for one in found] == [[], broken, broken, ["duplicate"], broken]
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..bench.stats import rate_text
-from ..code.rows import reader_of
-from ..core import Prompt
-from ..datasets import Row, load_rows, look_up, row_id
-from ..errors import DatasetError, SettingError
+from ..datasets import Row, load_rows, rows_or_faults
+from ..errors import DatasetError
 from ..jsonl import Appended, cut_torn, line_of, read_rows
 from ..math.rows import PRESETS
-from ..records.fields import PROMPTS
 from ..reports.report import Case, Finding, Report, Section, Table, Tell
-from ..sandbox import Sandbox, shared
-from . import audit_math
-from .audit_code import CodeSettings, audit_row
+from ..sandbox import Sandbox
+from .audit_code import CodeSettings
 from .audited import KINDS, Audited
 from .duplicates import twins
-
-_WORDS = (
-    "question",
-    "q",
-    "problem",
-    "prompt",
-    "content",
-    "text",
-    "description",
-    "question_content",
-)
+from .kinds import AuditedKind, audited_kind, broken, kind_of
 
 
 @dataclass(frozen=True)
@@ -44,9 +29,10 @@ class AuditOptions:
     Args:
         split: of the data set, as in ``load_rows``.
         test: another data set that must not share problems with this one.
-        kind: ``"code"``, ``"math"`` or ``"auto"``.
+        kind: ``"code"``, ``"math"``, ``"tooluse"``, ``"chat"``; ``"auto"``: what the first row is.
         out: file to which the result of each problem is appended; a restart goes on from there.
         limit: how many problems to audit; 0 for all.
+        settings: of the environment, by which its rows are read (``question_field`` ...).
     """
 
     split: str | None = None
@@ -56,69 +42,61 @@ class AuditOptions:
     limit: int = 0
     code: CodeSettings = field(default_factory=CodeSettings)
     sandbox: str | Sandbox | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def audit(
     dataset: str, options: AuditOptions | None = None, progress: Tell | None = None
 ) -> list[Audited]:
-    """Return what is wrong with each problem of a data set of code or math.
+    """Return what is wrong with each problem of a data set. A row that is broken is a finding.
 
     Raises:
-        DatasetError: it is missing or broken, or ``out`` belongs to another data set.
-        SettingError: ``kind`` is unknown.
+        DatasetError: it is missing, or ``out`` belongs to another data set.
+        SettingError: ``kind`` or a setting is unknown.
         SandboxUnavailable: (code) no sandbox works here.
     """
     options = options or AuditOptions()
-    rows, texts, checks = _rows_to_audit(dataset, options)
+    rows = _rows_to_audit(dataset, options)
+    first: Row = next((row for row in rows if not isinstance(row, DatasetError)), {})
+    kind = kind_of(first) if options.kind == "auto" else options.kind
+    source = _source_of(dataset)[0]
+    asked = audited_kind(kind, source, options.code, options.sandbox, options.settings)
     tell = progress or (lambda *_: None)
     with Appended(Path(options.out)) if options.out else nullcontext() as file:
         done = _done(options.out, len(rows))
         for number in range(1, len(rows) + 1):
             if number not in done:
-                done[number] = checks(number)
+                row = rows[number - 1]
+                fault = isinstance(row, DatasetError)
+                done[number] = broken({}, number, row) if fault else asked.check(row, number)
                 if file:
                     file.write([done[number].to_json()])
             tell("problems", number, len(rows))
     found = [done[number] for number in sorted(done)]
-    _note_duplicates(found, texts, dataset, options)
+    readable = [(one, row) for one, row in zip(found, rows, strict=True)
+                if "broken row" not in one.kinds]  # fmt: skip
+    texts = [asked.question(row) for _, row in readable]
+    _note_duplicates([one for one, _ in readable], texts, asked, options)
     return found
 
 
-def _rows_to_audit(
-    dataset: str, options: AuditOptions
-) -> tuple[list[Row], list[str], Callable[[int], Audited]]:
-    """Return the rows, their questions, and what audits the row of a number (from 1)."""
-    source, default = PRESETS.get(dataset, (dataset, None))
-    rows = load_rows(source, options.split or default)
-    kind = options.kind if options.kind != "auto" else _row_kind(rows[0])
-    if kind not in ("code", "math"):
-        raise SettingError(f"kind={options.kind!r}: 'code', 'math' or 'auto'")
-    if options.limit:
-        rows = rows[: options.limit]
-    if kind == "code":
-        box = shared(options.sandbox)
-
-        def code(number: int) -> Audited:
-            return audit_row(rows[number - 1], number, source, options.code, box)
-
-        return rows, [_question(row) for row in rows], code
-    problems = audit_math.math_problems(dataset, options.split)[: len(rows)]
-
-    def math(number: int) -> Audited:
-        problem = problems[number - 1]
-        name = row_id(problem.question)
-        return audit_math.audit_problem(problem, rows[number - 1], number, name)
-
-    return rows, [problem.question for problem in problems], math
+def clean_lines(dataset: str, found: Sequence[Audited], options: AuditOptions) -> Iterator[str]:
+    """Yield the rows that were audited and need not go, as lines of JSON."""
+    for one, row in zip(found, _rows_to_audit(dataset, options), strict=True):
+        if not one.drop:
+            yield line_of(row)
 
 
-def _row_kind(row: Row) -> str:
-    return "math" if reader_of(row) is None else "code"
+def _rows_to_audit(dataset: str, options: AuditOptions) -> list[Any]:
+    """Return the rows, and in place of one that is no row the error that says so."""
+    source, default = _source_of(dataset)
+    rows = rows_or_faults(source, options.split or default)
+    return rows[: options.limit] if options.limit else rows
 
 
-def _question(row: Row) -> str:
-    value: Prompt | Any = look_up(row, [*_WORDS, *PROMPTS])
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+def _source_of(dataset: str) -> tuple[str, str | None]:
+    """Return what a name stands for, and its split."""
+    return PRESETS.get(dataset, (dataset, None))
 
 
 def _done(out: str | None, count: int) -> dict[int, Audited]:
@@ -141,24 +119,28 @@ def _done(out: str | None, count: int) -> dict[int, Audited]:
 
 
 def _note_duplicates(
-    found: Sequence[Audited], texts: Sequence[str], dataset: str, options: AuditOptions
+    found: Sequence[Audited], texts: Sequence[str], asked: AuditedKind, options: AuditOptions
 ) -> None:
     for twin in twins(texts):
         kind = "duplicate" if twin.likeness == 1.0 else "near duplicate"
         found[twin.later].add(kind, f"row {found[twin.earlier].row} ({twin.likeness:.0%} alike)")
     if options.test is None:
         return
-    others = [_question(row) for row in load_rows(options.test)]
+    others = [asked.question(row) for row in load_rows(options.test)]
     for twin in twins(texts, others):
         kind = "in the test set" if twin.likeness == 1.0 else "near one in the test set"
         found[twin.later].add(kind, f"row {twin.earlier + 1} of {options.test}")
 
 
 def drop_lines(found: Sequence[Audited]) -> Iterator[str]:
-    """Yield the lines of the file that the setting ``drop=`` takes."""
+    """Yield the lines of the file that the setting ``drop=`` takes.
+
+    A row that cannot be read has no id, and its data set is refused whatever ``drop=`` names:
+    ``clean_lines`` leaves it out.
+    """
     seen: Counter[str] = Counter()
     for one in found:
-        if one.drop:
+        if one.drop and "broken row" not in one.kinds:
             only_repeated = all(k == "duplicate" for k in one.kinds if KINDS[k][0])
             # Of the same id the first stays; another id with the same words may go by its own.
             keep = {"keep": 1} if only_repeated and seen[one.problem_id] else {}
@@ -196,7 +178,11 @@ def _of_kind(kind: str, found: Sequence[Audited]) -> Iterator[Finding]:
         cases = [Case(f"row {one.row}: {one.question}", f.fault, None) for one, f in hit]
         drop, meaning = KINDS[kind]
         text = f"{len({one.row for one, _ in hit})} of {len(found)} problems: {meaning}"
-        advice = "Drop them with drop=FILE" if drop else "Look at them"
+        advice = "Drop them with drop=FILE, or write the others by --write-clean FILE"
+        if kind == "broken row":
+            advice = "Mend them, or write the others by --write-clean FILE"
+        elif not drop:
+            advice = "Look at them"
         yield Finding(kind, text, advice, tuple(cases), ("problem", "what was found"))
 
 

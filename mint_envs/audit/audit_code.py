@@ -38,7 +38,7 @@ class CodeSettings:
         mutants: of each problem.
         inputs: on which a mutant that passes is compared with the reference.
         killed: share of mutants that behave differently and must fail, or the tests are weak.
-        max_tests_per_problem, sandbox_timeout_s: as in mint/Code-v0.
+        max_tests_per_problem, sandbox_timeout_s, python: as in mint/Code-v0.
     """
 
     mutants: int = 60
@@ -46,6 +46,7 @@ class CodeSettings:
     killed: float = 0.9
     max_tests_per_problem: int = 10
     sandbox_timeout_s: float = 5.0
+    python: str | None = None
 
     @property
     def grading(self) -> GradeSettings:
@@ -60,7 +61,7 @@ def audit_row(
 ) -> Audited:
     """Return what is wrong with one problem."""
     try:
-        problem = read_code_row(row, source, number)
+        problem = read_code_row(row, source, number, settings.python)
     except DatasetError as error:
         broken = Audited(number, row_id(json.dumps(row, sort_keys=True, default=str)), "")
         broken.add("broken row", str(error))

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping
 
 from ..datasets import Row
 from ..math.grade import answer_of_solution, grade, judge, unreadable
-from ..math.rows import MathProblem, UnreadableAnswers, load_problems
+from ..math.rows import MathProblem
 from ..reports.report import short
 from ..responses.solvers import evaluate, solve
 from .audited import Audited
 
 _STEP = re.compile(r"<<([^<>=]+)=([^<>=]+)>>")
 _SOLUTIONS = ("solution", "answer", "rationale", "response")
-
-
-def math_problems(dataset: str, split: str | None) -> list[MathProblem]:
-    """Return the problems; what cannot be read is the audit's to say."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnreadableAnswers)
-        return load_problems(dataset, split)
 
 
 def audit_problem(problem: MathProblem, row: Row, number: int, name: str) -> Audited:

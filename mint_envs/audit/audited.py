@@ -15,6 +15,7 @@ KINDS: dict[str, tuple[bool, str]] = {
     "no reference": (False, "there is no reference, so its tests were not tried"),
     "weak tests": (True, "too many wrong programs pass the tests"),
     "a mutant passes": (False, "a program that behaves differently passes the tests"),
+    "passed over": (False, "the environment passes it over: one of its kinds is left out"),
     "flaky": (True, "the same program gets different verdicts"),
     "near the time limit": (True, "the reference needs more than half of the time limit"),
     "contradicts the prompt": (True, "the prompt gives another answer than the reference"),
@@ -42,7 +43,7 @@ class Audited:
 
     def add(self, kind: str, text: str, **shows: Any) -> None:
         """Note what is wrong with the problem, and what shows it."""
-        advice = "Drop it with drop=FILE" if KINDS[kind][0] else "Look at it"
+        advice = "Drop it" if KINDS[kind][0] else "Look at it"
         self.findings.append(Finding(kind, text, advice, shows=shows))
 
     @property

@@ -316,7 +316,7 @@ def _without_repeat(text: str, problem: ChatProblem) -> str:
 
 def _problems(dataset: str, split: str | None, has_judge: bool) -> list[ChatProblem]:
     rows = enumerate(load_rows(dataset, split), 1)
-    read = _plain_problem if has_judge else _chat_problem
+    read = _plain_problem if has_judge else read_chat_row
     found = [read(row, dataset, number) for number, row in rows]
     kept = [problem for problem in found if problem is not None]
     if not kept:
@@ -332,8 +332,12 @@ def _plain_problem(row: Mapping[str, Any], dataset: str, number: int) -> ChatPro
     return ChatProblem(prompt, prompt, (), answer=answer if isinstance(answer, str) else "")
 
 
-def _chat_problem(row: Mapping[str, Any], dataset: str, number: int) -> ChatProblem | None:
-    """Read a row; None if it has a kind that is left out."""
+def read_chat_row(row: Mapping[str, Any], dataset: str, number: int) -> ChatProblem | None:
+    """Return the problem of a row of IFEval's form; None if it has a kind that is left out.
+
+    Raises:
+        DatasetError: it is of another form, or its instructions cannot be read.
+    """
     prompt = str(field(row, ("prompt",), dataset, number))
     kinds = field(row, ("instruction_id_list",), dataset, number)
     arguments = field(row, ("kwargs",), dataset, number)

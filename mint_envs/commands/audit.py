@@ -11,12 +11,13 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ..audit.audit import AuditOptions, audit, drop_lines, report_of
+from ..audit.audit import AuditOptions, audit, clean_lines, drop_lines, report_of
 from ..audit.audit_code import CodeSettings
+from ..audit.kinds import SETTINGS
 from ..records.files import check_folders, write_result
 from ..reports.pages import report_page
 from ..reports.terminal import print_report, progress_bar
-from .options import FILE, report_options
+from .options import FILE, report_options, settings_option
 
 
 def _count_option(name: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -28,12 +29,20 @@ def _count_option(name: str, help: str) -> Callable[[Callable[..., Any]], Callab
 @click.option("--split", help="Of the data set: train, test or all.")
 @click.option("--test", help="A test set that must not share problems with DATASET.")
 @click.option(
-    "--kind", default="auto", type=click.Choice(["auto", "code", "math"]), show_default=True
+    "--kind",
+    default="auto",
+    type=click.Choice(["auto", *SETTINGS]),
+    show_default=True,
+    help="What the rows are; auto: as the first of them looks.",
 )
+@settings_option
 @click.option(
     "-o", "--out", type=FILE, help="Append the result of each problem; makes it resumable."
 )
 @click.option("--drop", type=FILE, help="Write the problems to drop, for the setting drop=.")
+@click.option(
+    "--write-clean", "clean", type=FILE, help="Write the rows that need not go, as JSONL."
+)
 @report_options
 @_count_option("--mutants", "Wrong programs for each problem.")
 @_count_option("--inputs", "Inputs that tell programs apart.")
@@ -53,31 +62,36 @@ def _count_option(name: str, help: str) -> Callable[[Callable[..., Any]], Callab
               help="End with 1 if more than this share is to be dropped.")  # fmt: skip
 def command(
     dataset: str, split: str | None, test: str | None, kind: str, out: str | None,
-    drop: str | None, json_file: str | None, html_file: str | None, mutants: int, inputs: int,
+    settings: dict[str, Any], drop: str | None, clean: str | None,
+    json_file: str | None, html_file: str | None, mutants: int, inputs: int,
     killed: float, max_tests: int, timeout: float, limit: int, max_drop_rate: float | None,
 ) -> None:  # fmt: skip
     """Audit the problems of a data set: are they fit to be trained on?
 
     Code: the reference passes its tests, always and in time; programs with one change in the
     syntax tree, which behave differently, fail them; the examples of the prompt hold. Math: the
-    answer can be read, is paid, and fits the question and its worked solution. Both: problems
-    that occur twice, or in the test set.
+    answer can be read, is paid, and fits the question and its worked solution. Tool use: the calls
+    that are wanted are paid in full. Chat: the instructions can be read. All: rows that are broken,
+    problems that occur twice, or in the test set.
 
     \b
     Examples:
       mint-envs audit problems.jsonl --drop drop.jsonl
+      mint-envs audit rows.csv --set answer_field=solution --write-clean clean.jsonl
       mint-envs audit train.jsonl --test test.jsonl -o audit.jsonl --html audit.html
       mint-grpo mint/Code-v0 --dataset problems.jsonl --drop drop.jsonl
     """
-    check_folders(out, drop, json_file, html_file)
+    check_folders(out, drop, clean, json_file, html_file)
     code = CodeSettings(mutants, inputs, killed, max_tests, timeout)
-    options = AuditOptions(split, test, kind, out, limit, code)
+    options = AuditOptions(split, test, kind, out, limit, code, settings=settings)
     with progress_bar(Console(stderr=True)) as tell:
         found = audit(dataset, options, tell)
     report = report_of(dataset, found, " ".join(["mint-envs", *sys.argv[1:]]))
     print_report(report, Console(highlight=False))
     if drop:
         write_result(Path(drop), "".join(drop_lines(found)))
+    if clean:
+        write_result(Path(clean), "".join(clean_lines(dataset, found, options)))
     if json_file:
         problems = [one.to_json() for one in found if one.findings]
         text = json.dumps(report.to_json() | {"problems": problems}, indent=1, default=str)

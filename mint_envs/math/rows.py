@@ -75,19 +75,28 @@ def load_problems(
         DatasetError: it is missing, empty or broken, or a row has no question or no answer.
     """
     source, default = PRESETS.get(dataset, (dataset, None))
-    questions = (question_field,) if question_field else _QUESTIONS
-    answers = (answer_field,) if answer_field else _ANSWERS
     problems = [
-        _problem(row, questions, answers, source, number)
+        read_math_row(row, source, number, question_field, answer_field)
         for number, row in enumerate(load_rows(source, split or default), 1)
     ]
     _report(source, problems)
     return problems
 
 
-def _problem(
-    row: Row, questions: Sequence[str], answers: Sequence[str], source: str, number: int
+def read_math_row(
+    row: Row,
+    source: str = "rows",
+    number: int = 1,
+    question_field: str | None = None,
+    answer_field: str | None = None,
 ) -> MathProblem:
+    """Return the problem of one row.
+
+    Raises:
+        DatasetError: it has no question or no answer.
+    """
+    questions = (question_field,) if question_field else _QUESTIONS
+    answers = (answer_field,) if answer_field else _ANSWERS
     row = {str(name).lower(): value for name, value in row.items()} | dict(row)
     asked = field(row, questions, source, number)
     answer = _answer(field(row, answers, source, number))

@@ -191,11 +191,19 @@ def load_call_problems(dataset: str, split: str | None = None) -> list[RowProble
     for number, row in enumerate(load_rows(dataset, split), 1):
         try:
             found.append(read_call_row(row))
-        except (DatasetError, SettingError, ValueError, TypeError, KeyError) as error:
+        except UNREADABLE as error:
             where = _source_line(dataset, row) or f"row {number} of dataset={dataset!r}"
-            why = f"no field {error}" if isinstance(error, KeyError) else str(error)
-            raise DatasetError(f"{where}: {why}") from error
+            raise DatasetError(f"{where}: {fault_of_row(error)}") from error
     return found
+
+
+#: What ``read_call_row`` raises.
+UNREADABLE = (DatasetError, SettingError, ValueError, TypeError, KeyError)
+
+
+def fault_of_row(error: Exception) -> str:
+    """Return what is wrong with a row, as one of ``UNREADABLE`` says it."""
+    return f"no field {error}" if isinstance(error, KeyError) else str(error)
 
 
 def read_call_row(row: Row) -> RowProblem:
