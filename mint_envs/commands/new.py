@@ -8,11 +8,14 @@ import keyword
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ..atomic import write_whole
 from ..errors import SettingError
+from .new_from import default_name, texts_from
+from .options import settings_option
 
 _ENV = '''\
 """{id}: sort numbers. Put your own task in its place: sample, prompt, score, examples."""
@@ -99,7 +102,11 @@ Wrote {file} and {test}. Next:
 
 
 @click.command("new")
-@click.argument("name")
+@click.argument("name", required=False)
+@click.option("--from", "functions", multiple=True, metavar="FILE.py:FUNCTION",
+              help="A reward function that you have; may be repeated.")  # fmt: skip
+@click.option("--dataset", help="The rows that are its problems: a file, a folder, or a name.")
+@settings_option
 @click.option(
     "--dir",
     "folder",
@@ -107,22 +114,38 @@ Wrote {file} and {test}. Next:
     type=click.Path(file_okay=False, path_type=Path),
     help="where to write; default: here",
 )
-def command(name: str, folder: Path) -> None:
+def command(
+    name: str | None,
+    functions: tuple[str, ...],
+    dataset: str | None,
+    settings: dict[str, Any],
+    folder: Path,
+) -> None:
     """Write a new environment, NAME.py, and its test.
 
     It works as it stands: a task, one line that registers it, a test that runs the conformance
-    kit. Put your own problems and reward in.
+    kit. Put your own problems and reward in. With --from it has a reward function of yours, on the
+    rows of --dataset; --set are then settings of mint_envs.from_reward_func.
 
     \b
-    Example:
+    Examples:
       mint-envs new word_count
+      mint-envs new letters --from rewards.py:exact --dataset words.csv
+      mint-envs new --from rewards.py:f --from rewards.py:g --dataset x.jsonl --set weights=[1,0.2]
     """
+    if functions:
+        name = name or default_name(functions[0])
+    elif name is None or dataset is not None or settings:
+        raise SettingError(
+            "new needs a name: mint-envs new word_count; --dataset and --set go with "
+            "--from FILE.py:FUNCTION"
+        )
     module, cls = _module_and_class(name)
     id = f"my/{cls}-v0"
-    files = {
-        folder / f"{module}.py": _ENV.format(id=id, name=cls),
-        folder / f"test_{module}.py": _TEST.format(id=id, module=module),
-    }
+    env, test = _ENV.format(id=id, name=cls), _TEST.format(id=id, module=module)
+    if functions:
+        env, test = texts_from(id, module, functions, dataset, settings)
+    files = {folder / f"{module}.py": env, folder / f"test_{module}.py": test}
     _write_all_or_none(folder, files)
     cd = "" if folder.resolve() == Path.cwd() else f"  cd {folder}\n"
     names = {"file": f"{module}.py", "test": f"test_{module}.py", "path": f"{module}:{id}"}
