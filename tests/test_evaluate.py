@@ -229,6 +229,63 @@ def test_an_episode_of_several_turns_is_played_and_replayed(tmp_path: Path) -> N
     assert {one.turns for one in never.outcomes} == {3}
 
 
+WRITTEN = {
+    "The number is {}. That is the answer.": "the only number of a text",
+    "It is **{}**, I think, of 3": "bold",
+    '{{"answer": {}, "of": 3}}': "JSON",
+    "{}": None,  # paid
+    "So:\n```\n{}\n``` of 3": "a fenced block",
+    "3 of\n{}": "the last line",
+    "<think>{}</think>no": None,  # nothing is said aloud
+    "no": None,
+}
+
+
+def strict_sum(response: str, answer: str) -> float:
+    return float(response.strip() == answer)
+
+
+def test_forms_of_right_answers_that_were_refused(tmp_path: Path) -> None:
+    """What the forms are, by hand, for a reward that takes the bare answer only."""
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps({"prompt": f"{n} + 30?", "answer": str(n + 30)}) + "\n"
+                            for n in range(8)))  # fmt: skip
+    task = mint_envs.from_reward_func(strict_sum, dataset=str(rows))
+    mint_envs.register("tests/StrictSum-v0", task)
+    forms = list(WRITTEN)
+
+    def say(prompt: Any, number: int) -> str:
+        first = int(as_text(prompt).split(" + ")[0].split()[-1])
+        return forms[number].format(first + 30 if "no" not in forms[number][:2] else "")
+
+    asked = plan("tests/StrictSum-v0", samples=len(forms), settings={"split": "all"})
+    found = run(asked, say, tmp_path / "out.jsonl")
+    by_form = {forms[one.sample]: one.refused for one in found.outcomes}
+    assert by_form == WRITTEN
+    assert found.refused == dict.fromkeys([form for form in WRITTEN.values() if form], 8)
+    told = str([table.rows for section in report_of([found]).sections for table in section.tables])
+    assert "the only number of a text" in told
+    assert to_json(found)["refused"] == found.refused
+
+
+def test_what_the_grader_found_is_not_looked_for_again(tmp_path: Path) -> None:
+    def two(prompt: Any, number: int) -> str:  # the grader takes the last box: a wrong answer
+        return f"\\boxed{{{number}}} or rather 7\n\\boxed{{1}}"
+
+    asked = plan("mint/Math-v0", settings={"digits": 1, "style": "chat"}, problems=5)
+    found = run(asked, two, tmp_path / "out.jsonl")
+    assert found.refused == {}
+    strict = plan("mint/Math-v0", settings={"style": "chat", "strict": True}, problems=5)
+    problems = [ref.of(choose(strict).task) for ref in choose(strict).refs]
+    right = {problem.question: problem.answer for problem in problems}
+
+    def bare(prompt: Any, number: int) -> str:
+        return f"I get {right[as_text(prompt).splitlines()[0].rpartition(': ')[2]]}"
+
+    found = run(strict, bare, tmp_path / "strict.jsonl")
+    assert found.refused == {"the only number of a text": 10}
+
+
 def test_a_response_ends_at_the_stop_strings_of_the_task(tmp_path: Path) -> None:
     def chatty(prompt: Any, number: int) -> str:
         return ModelText(wise(prompt, 1) + "\nIs 4 odd or even?", cut=True)

@@ -56,6 +56,7 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         "unmeasured": evaluation.unmeasured,
         "lost": evaluation.lost,
         "cut": evaluation.cut,
+        "refused": evaluation.refused,
         "stopped": evaluation.stopped,
         "prompt_tokens": prompt_tokens,
         "tokens": tokens,
@@ -86,6 +87,8 @@ def _section_of_rates(evaluations: Sequence[Evaluation]) -> Section:
     section.tables.append(table)
     if parts := _parts_table(evaluations):
         section.tables.append(parts)
+    if refused := _refused_table(evaluations):
+        section.tables.append(refused)
     for one in evaluations:
         section.notes += _notes_of(one, named=len(evaluations) > 1)
     return section
@@ -103,6 +106,16 @@ def _parts_table(evaluations: Sequence[Evaluation]) -> Table | None:
     for one in evaluations:
         for name, mean in one.mean_parts().items():
             table.rows.append([*_name_of(one), name, f"{mean:.3f}"])
+    return table if table.rows else None
+
+
+def _refused_table(evaluations: Sequence[Evaluation]) -> Table | None:
+    """The forms of right answers that were not paid: the prompt may ask for the form in words."""
+    heads = ["environment", "model", "form", "responses"]
+    table = Table("Right answers that were refused for their form", heads)
+    for one in evaluations:
+        for form, many in one.refused.items():
+            table.rows.append([*_name_of(one), form, str(many)])
     return table if table.rows else None
 
 

@@ -32,6 +32,7 @@ class EvalOutcome:
     tokens: int | None
     turns: int
     seconds: float
+    refused: str | None = None  # the form of a right answer that was not paid
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> EvalOutcome:
@@ -46,6 +47,7 @@ class EvalOutcome:
                 int(row["place"]), int(row["sample"]), row["reward"] if row["scored"] else None,
                 bool(row["truncated"]), row["parts"], usage["prompt_tokens"],
                 usage["completion_tokens"], len(row["turns"]), float(row["seconds"]),
+                row.get("refused"),
             )  # fmt: skip
         except (LookupError, TypeError, ValueError) as error:
             raise DatasetError(
@@ -105,6 +107,11 @@ class Evaluation:
     def cut(self) -> int:
         """Responses that ended at the longest length."""
         return sum(one.cut for one in self.outcomes)
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """How many right answers were not paid for their form, by that form, the most first."""
+        return dict(Counter(one.refused for one in self.outcomes if one.refused).most_common())
 
     @property
     def tokens(self) -> tuple[int | None, int | None]:

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..core import Task
+from ..core import Reward, Task
 from ..errors import DatasetError, SettingError, require
 from ..jsonl import Appended, cut_torn, read_rows
 from ..policies import Policy, Texts
 from ..problems import as_text
 from .game import Game, estimated_tokens, spent_tokens
 from .plan import Chosen, EvalPlan, choose
+from .refused import refused_form
 from .result import EvalOutcome, Evaluation
 
 Tell = Callable[[str, int, int], None]
@@ -263,8 +264,14 @@ class _Run:
             "observations": game.observations, "reward": reward.score, "scored": reward.measured,
             "truncated": game.cut, "parts": dict(reward.parts), "metadata": dict(reward.metadata),
             "usage": {"prompt_tokens": game.prompt_tokens, "completion_tokens": game.tokens},
-            "seconds": round(seconds, 3),
+            "seconds": round(seconds, 3), "refused": self._refused(game, reward),
         }  # fmt: skip
+
+    def _refused(self, game: Game, reward: Reward) -> str | None:
+        """Return in which form a right answer was given that was not paid, or None."""
+        if reward.score is None or reward.score >= self._plan.pass_mark:
+            return None
+        return refused_form(self._task, *game.pair, reward)
 
     def _say(self) -> None:
         if self._tell:
