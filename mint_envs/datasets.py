@@ -94,7 +94,15 @@ class DatasetTask(Task[Problem]):
 
 
 def load_rows(source: str, split: str | None = None, *, cut_last_line: bool = False) -> list[Row]:
-    """Return all rows of ``source``: see ``placed_rows``.
+    """Return all rows of ``source``.
+
+    Args:
+        source: a path that ends in .jsonl, .jsonl.gz, .json (a list), .parquet or .csv (with a
+            line of names); a folder of such files, taken by name; or the name of a Hugging Face
+            data set (``"openai/gsm8k"``, ``"openai/gsm8k:main"`` for a config).
+        split: of a Hugging Face set, its split (default ``"train"``); of a file, ``"test"`` is
+            one row in ten, chosen by a digest of the row, ``"train"`` the others, ``None`` all.
+        cut_last_line: leave out a last line without its end, as a killed writer leaves it.
 
     Raises:
         DatasetError: it does not exist, has no rows, or a row is broken (named by line).
@@ -105,15 +113,7 @@ def load_rows(source: str, split: str | None = None, *, cut_last_line: bool = Fa
 def placed_rows(
     source: str, split: str | None = None, *, cut_last_line: bool = False
 ) -> list[tuple[str, Row]]:
-    """Return (where it stands, row) for all rows of ``source``.
-
-    Args:
-        source: a path that ends in .jsonl, .jsonl.gz, .json (a list), .parquet or .csv (with a
-            line of names); a folder of such files, taken by name; or the name of a Hugging Face
-            data set (``"openai/gsm8k"``, ``"openai/gsm8k:main"`` for a config).
-        split: of a Hugging Face set, its split (default ``"train"``); of a file, ``"test"`` is
-            one row in ten, chosen by a digest of the row, ``"train"`` the others, ``None`` all.
-        cut_last_line: leave out a last line without its end, as a killed writer leaves it.
+    """Return (where it stands, row) for all rows of ``source``, as ``load_rows`` takes it.
 
     Raises:
         DatasetError: it does not exist, has no rows, or a row is broken (named by line).

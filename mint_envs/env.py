@@ -24,6 +24,7 @@ from gymnasium.error import ResetNeeded
 from .core import Episode, Prompt, Reward, Task
 from .errors import SettingError, did_you_mean
 from .executors import Answer, Executor, Local, Turn, executor_of, play_turns, score_batch
+from .printable import readable
 from .problems import ProblemRef, respond_or_cut
 from .spaces import Tokens, TokenSequence
 from .thinking import spoken
@@ -47,7 +48,8 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         task: the problems and the verdict.
         tokenizer: ``None`` for the byte tokenizer, a Hugging Face name or folder, or any object
             with ``encode``, ``decode``, ``eos_token_id`` and ``vocab_size``.
-        render_mode: ``"ansi"`` makes ``render()`` return the transcript as text.
+        render_mode: ``"ansi"`` makes ``render()`` return the transcript as text; ``"human"`` prints
+            it while it grows, and the reward at its end.
 
     ``info`` has the same keys with the same types after every ``reset`` and ``step``:
 
@@ -63,13 +65,13 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
     =================  =====  ==========================================================
     """
 
-    metadata = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata = {"render_modes": ["ansi", "human"], "render_fps": 1}
 
     def __init__(
         self, task: Task[Any], tokenizer: Any = None, render_mode: str | None = None
     ) -> None:
-        if render_mode not in (None, "ansi"):
-            raise SettingError(f"render_mode={render_mode!r}: valid are None and 'ansi'")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise SettingError(f"render_mode={render_mode!r}: valid are None, 'ansi' and 'human'")
         self.codec = tokenizer if isinstance(tokenizer, Codec) else Codec(tokenizer)
         self.task = task.fitted(self.codec.style)
         self.render_mode = render_mode
@@ -140,7 +142,8 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         self._episode = self.task.start(self._problem)
         tokens = self.codec.encode_prompt(self._prompt)
         text = self.codec.decode(tokens)
-        self._transcript = [text]
+        self._transcript = []
+        self._write(text)
         self._identity = {"prompt": text, "problem_id": self.task.problem_id(self._problem)}
         return np.array(tokens, dtype=np.int64), self._info()
 
@@ -158,8 +161,14 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         return self._after(act, self._respond(act))
 
     def render(self) -> str | None:
-        """Return the transcript so far, in ``"ansi"`` mode."""
+        """Return the transcript so far in ``"ansi"`` mode; ``"human"`` has printed it already."""
         return "".join(self._transcript) if self.render_mode == "ansi" else None
+
+    def _write(self, text: str) -> None:
+        """Add to the transcript, and show it to whoever looks on."""
+        self._transcript.append(text)
+        if self.render_mode == "human":
+            print(readable(text), end="", flush=True)
 
     # -- the two halves of a step, apart so that a batch can be scored at once ---------------
 
@@ -179,7 +188,7 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
 
     def _after(self, act: _Act, answer: Answer) -> StepResult:
         """Turn the answer of the task into what ``step`` returns."""
-        self._transcript.append(act.text)
+        self._write(act.text)
         finish = "stop" if act.ended else "length"
         if isinstance(answer, Reward):
             self._episode = None
@@ -187,10 +196,15 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
             if not act.ended and act.text.strip() and not spoken(act.text):
                 info["metadata"]["only_thought"] = True  # a longer max_tokens may be all it wants
             truncated = not self._complete(act)
+            self._say_reward(info)
             return _no_tokens(), info["score"], not truncated, truncated, info
         tokens = self.codec.encode_reply(answer, self.chat, act.last)
-        self._transcript.append(self.codec.decode(tokens))
+        self._write(self.codec.decode(tokens))
         return np.array(tokens, dtype=np.int64), 0.0, False, False, self._info(act.text, finish)
+
+    def _say_reward(self, info: Mapping[str, Any]) -> None:
+        if self.render_mode == "human":
+            print(f"\n[reward {info['score']:g}]" if info["scored"] else "\n[not measured]")
 
     def _complete(self, act: _Act) -> bool:
         """A single-turn response is scored even when cut; a cut turn of many ends the episode."""

@@ -85,7 +85,13 @@ class Policy(Protocol):
 
 
 def check_request(n: int, max_tokens: int, temperature: float) -> None:
-    """Raise SettingError if ``Policy.sample`` cannot be asked for this."""
+    """Raise SettingError if ``Policy.sample`` cannot be asked for this.
+
+    Args:
+        n: samples, at least 1.
+        max_tokens: of a response, at least 1.
+        temperature: from 0 (greedy) to 100.
+    """
     require(n >= 1, f"n={n} must be 1 or more")
     require(max_tokens >= 1, f"max_tokens={max_tokens} must be 1 or more")
     require(0 <= temperature <= 100, f"temperature={temperature} must be from 0 to 100")

@@ -23,6 +23,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from .core import Task
 from .env import TokenEnv
@@ -39,7 +40,8 @@ _ENTRY_POINT = "mint_envs.registration:make_env"
 _COMMON = ("tokenizer", "render_mode")
 #: Which problems of a task, by how hard they are: ``mint_envs.compose.measured``.
 DIFFICULTY = ("pass_rates", "min_pass_rate", "max_pass_rate", "curriculum")
-_TAKEN = (*_COMMON, *DIFFICULTY, "task", "num_envs", "executor", "presets", "client_settings")
+_OF_VECTORS = ("num_envs", "executor", "autoreset_mode")
+_TAKEN = (*_COMMON, *DIFFICULTY, "task", *_OF_VECTORS, "presets", "client_settings")
 
 #: What was said of ids beside their tasks.
 _families: dict[str, Family] = {}
@@ -169,6 +171,15 @@ def settings_of(id: str) -> dict[str, Setting]:
     }
 
 
+def summary_of(id: str) -> str:
+    """Return the first sentence of an environment's docstring; "" if it has none of its own."""
+    task = _resolve(_spec_of(id).kwargs["task"])
+    said = inspect.getdoc(task) or ""
+    if said == inspect.getdoc(Task):
+        return ""
+    return " ".join(said.partition("\n\n")[0].split())
+
+
 def task_of(id: str, **settings: Any) -> Task[Any]:
     """Return the task of a registered id, without an environment.
 
@@ -256,10 +267,12 @@ def make_vector_env(
     tokenizer: Any = None,
     render_mode: str | None = None,
     executor: Any = None,
+    autoreset_mode: Any = AutoresetMode.DISABLED,
     **settings: Any,
 ) -> TokenVectorEnv:
     """Vector entry point of every id."""
-    return TokenVectorEnv(make_task(task, settings), num_envs, tokenizer, render_mode, executor)
+    built = make_task(task, settings)
+    return TokenVectorEnv(built, num_envs, tokenizer, render_mode, executor, autoreset_mode)
 
 
 def make_task(task: Any, settings: dict[str, Any]) -> Task[Any]:

@@ -1,9 +1,10 @@
 """The vector form: many environments of one task, scored together.
 
-``gym.make_vec("mint/Math-v0", num_envs=64)`` uses it. Unlike Gymnasium's stock vector
-environments it wastes no step on auto-reset (the mode is ``DISABLED``: reset what has ended,
-all of it or by ``options={"reset_mask": bool array}``), and scoring goes through
-``Task.score_batch``.
+``gym.make_vec("mint/Math-v0", num_envs=64)`` uses it. Scoring goes through ``Task.score_batch``.
+The default is that nothing is reset by itself (``AutoresetMode.DISABLED``, not Gymnasium's
+``NEXT_STEP``): a group of responses to one problem is chosen by whoever resets, all environments or
+some by ``options={"reset_mask": bool array}``, and an episode of one turn would waste every other
+step. ``autoreset_mode=`` chooses another.
 """
 
 from __future__ import annotations
@@ -47,9 +48,13 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         tokenizer, render_mode: as for ``TokenEnv``.
         executor: where responses are scored: ``None`` or ``"local"``, ``"processes"``,
             ``"ray"``, or an ``Executor``. Rewards are the same.
+        autoreset_mode: an ``AutoresetMode`` or its value. ``"Disabled"``: stepping an ended episode
+            is an error. ``"NextStep"``: the step after its end ignores the action, and returns the
+            prompt of the next episode with reward 0. ``"SameStep"``: the step that ends it returns
+            that prompt, and what it ended with as ``infos["final_obs"]`` and ``["final_info"]``.
 
     Raises:
-        SettingError: ``num_envs`` is below 1, or there is no such executor.
+        SettingError: ``num_envs`` is below 1, or there is no such executor or mode.
         TokenizerError: the tokenizer cannot be loaded.
     """
 
@@ -65,9 +70,13 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         tokenizer: Any = None,
         render_mode: str | None = None,
         executor: str | Executor | None = None,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.DISABLED,
     ) -> None:
         if num_envs < 1:
             raise SettingError(f"num_envs={num_envs} must be at least 1")
+        self._autoreset = _mode_of(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
+        self._ended = np.zeros(num_envs, dtype=np.bool_)  # by the last step
         codec = Codec(tokenizer)
         self._executor = executor_of(executor)
         self.num_envs = num_envs
@@ -114,6 +123,7 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
             observations[i], infos[i] = self.envs[i].reset(
                 seed=seeds[i], options={**options, **chosen}
             )
+            self._ended[i] = False
         return tuple(observations), _stack(infos)
 
     def step(self, actions: Sequence[Any]) -> tuple[Batch, Floats, Bools, Bools, dict[str, Any]]:
@@ -132,21 +142,52 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         """
         if len(actions) != self.num_envs:
             raise ValueError(f"got {len(actions)} actions for {self.num_envs} environments")
-        over = [i for i, env in enumerate(self.envs) if not env.running]
+        again = self._autoreset is AutoresetMode.NEXT_STEP
+        new = [i for i in range(self.num_envs) if again and self._ended[i]]
+        going = [i for i in range(self.num_envs) if i not in new]
+        over = [i for i in going if not self.envs[i].running]
         if over:
             raise ResetNeeded(
                 f"No episode is running in environment {over[0]}: call "
                 'reset(options={"reset_mask": terminated | truncated}), or reset() for all.'
             )
-        results = step_many(self.envs, actions, self._executor)
-        observations, rewards, terminated, truncated, infos = zip(*results, strict=True)
+        stepped = step_many(
+            [self.envs[i] for i in going], [actions[i] for i in going], self._executor
+        )
+        results: dict[int, Any] = dict(zip(going, stepped, strict=True))
+        for i in new:
+            observation, info = self.envs[i].reset()
+            results[i] = (observation, 0.0, False, False, info)
+        observations, rewards, terminated, truncated, infos = map(
+            list, zip(*(results[i] for i in range(self.num_envs)), strict=True)
+        )
+        self._ended = np.array(terminated) | np.array(truncated)
+        final = self._begin_next(observations, infos)
         return (
             tuple(observations),
             np.array(rewards),
             np.array(terminated),
             np.array(truncated),
-            _stack(infos),
+            {**_stack(infos), **final},
         )
+
+    def _begin_next(self, observations: list[Any], infos: list[Any]) -> dict[str, Any]:
+        """Begin anew in place of what has ended, if the mode says so; return how it ended."""
+        if self._autoreset is not AutoresetMode.SAME_STEP or not self._ended.any():
+            return {}
+        ends = np.full(self.num_envs, None, dtype=object)
+        final: list[dict[str, Any] | None] = [None] * self.num_envs
+        for i in np.flatnonzero(self._ended):
+            ends[i], final[i] = observations[i], infos[i]
+            observations[i], infos[i] = self.envs[i].reset()
+        who = self._ended.copy()
+        self._ended = np.zeros(self.num_envs, dtype=np.bool_)
+        return {
+            "final_obs": ends,
+            "_final_obs": who,
+            "final_info": _stack(final),
+            "_final_info": who.copy(),
+        }
 
     def render(self) -> tuple[str | None, ...]:  # type: ignore[override]
         """Return the transcript of each environment, in ``"ansi"`` mode."""
@@ -174,6 +215,14 @@ class TokenVectorEnv(VectorEnv[Batch, Batch, npt.NDArray[Any]]):
         if len(value) != self.num_envs:
             raise SettingError(f"{name} has {len(value)} values for {self.num_envs} environments")
         return [int(v) if isinstance(v, np.integer) else v for v in value]
+
+
+def _mode_of(mode: Any) -> AutoresetMode:
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        valid = ", ".join(repr(one.value) for one in AutoresetMode)
+        raise SettingError(f"autoreset_mode={mode!r}: valid are {valid}") from None
 
 
 def _stack(infos: Sequence[dict[str, Any] | None]) -> dict[str, Any]:

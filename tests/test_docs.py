@@ -16,7 +16,7 @@ import pytest
 from mint_envs.cli import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("README*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 #: Pages whose blocks need more: tests/interop runs those of other libraries, tests/server
 #: those that talk to a server, tests/test_own_docs.py those that build on each other.
 ELSEWHERE = ("interop", "serve", "own-environment")
@@ -27,7 +27,8 @@ def blocks() -> Iterator[Any]:
         text = page.read_text(encoding="utf-8")
         for number, match in enumerate(re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S)):
             if page.stem not in ELSEWHERE:
-                yield pytest.param(match[1], id=f"{page.stem}-{number}")
+                name = page.relative_to(ROOT).with_suffix("").as_posix().removeprefix("docs/")
+                yield pytest.param(match[1], id=f"{name}-{number}")
 
 
 def commands() -> Iterator[Any]:

@@ -185,8 +185,26 @@ def test_several_turns() -> None:
 
 def test_render_modes() -> None:
     assert TokenEnv(toys.Adder()).render() is None
-    with pytest.raises(SettingError, match="'human'"):
-        TokenEnv(toys.Adder(), render_mode="human")
+    with pytest.raises(SettingError, match="'rgb_array': valid are None, 'ansi' and 'human'"):
+        TokenEnv(toys.Adder(), render_mode="rgb_array")
+
+
+def test_human_mode_prints_the_episode_as_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    env = TokenEnv(toys.GuessNumber(), render_mode="human")
+    env.reset(seed=0)
+    assert capsys.readouterr().out.startswith("Guess my number")
+    step_text(
+        env, "\x1b[2J" + str(env.problem)
+    )  # no response clears the screen, nor is it a number
+    assert capsys.readouterr().out == f"\\x1b[2J{env.problem}\n[reward 0]\n"
+    assert env.render() is None
+
+
+def test_human_mode_says_what_was_not_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    env = TokenEnv(toys.Down(), render_mode="human")
+    env.reset(seed=0)
+    step_text(env, "1")
+    assert capsys.readouterr().out.endswith("1\n[not measured]\n")
 
 
 def test_gymnasiums_wrappers_work() -> None:

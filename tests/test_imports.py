@@ -53,7 +53,8 @@ ROOMS: dict[str, set[str]] = {
     "sandbox": {"errors", "process_local", "sandbox"},
     # Inside a function: the sandbox of a worker process gets one worker.
     "executors": {*GROUND, "executors", "sandbox", "family"},
-    "env": {*GROUND, "spaces", "tokens", "executors", "thinking"},
+    "printable": set(),
+    "env": {*GROUND, "spaces", "tokens", "executors", "thinking", "printable"},
     "vector": {*CORE, "spaces", "tokens", "env", "executors"},
     "plugins": set(),
     "registration": {

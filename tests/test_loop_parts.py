@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from mint_envs.jsonl import whole_rows
 from mint_envs.problems import ProblemRef
-from mint_envs.reports.curves import smooth
+from mint_envs.reports.curves import draw_metrics, smooth
 from trainers.__main__ import main
 from trainers.backends import AdamParams, Datum, SampleRequest, SamplingParams, UpdateResult
 from trainers.backends.bandit import BanditBackend
@@ -155,3 +156,18 @@ def test_the_last_step_is_evaluated_too(tmp_path: Path) -> None:
     argv = ["mint/Math-v0", "--backend", "bandit", "--batch", "2", "--eval-every", "2"]
     assert main([*argv, "--steps", "3", "--run-dir", str(tmp_path / "r")]) == 0
     assert [row["step"] for row in whole_rows(tmp_path / "r" / "eval.jsonl")] == [0, 2, 3]
+
+
+def test_metrics_of_several_runs_are_drawn_side_by_side(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        rows = [{"step": step, "reward": step / 9, "entropy": 1.0} for step in range(1, 9)]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / name / "metrics.jsonl").write_text(text, encoding="utf-8")
+    runs = [tmp_path / "one", tmp_path / "two"]
+    draw_metrics(runs, ["reward", "entropy"], tmp_path / "out.svg")
+    drawn = (tmp_path / "out.svg").read_text(encoding="utf-8")
+    assert drawn.count('id="axes_') == 2
+    with pytest.raises(ValueError, match="one has no metric 'rewards'"):
+        draw_metrics(runs, ["rewards"], tmp_path / "no.svg")
+    assert not (tmp_path / "no.svg").exists()

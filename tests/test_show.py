@@ -23,9 +23,10 @@ from textual.widgets import DataTable, Input, Static
 
 from mint_envs.cli import main
 from mint_envs.errors import DatasetError, SettingError
+from mint_envs.printable import readable
 from mint_envs.reports.browser import Browser
 from mint_envs.reports.pages import transcripts_page
-from mint_envs.reports.plain import readable, render
+from mint_envs.reports.plain import render
 from mint_envs.reports.transcripts import (
     Rollouts,
     TranscriptFilter,

@@ -69,6 +69,41 @@ def test_scoring_is_one_batch() -> None:
     assert set(infos) == {*INFO, *(f"_{key}" for key in INFO)}
 
 
+def theirs(mode: str) -> Any:
+    """Return Gymnasium's own vector environment over the same task."""
+    return gym.vector.SyncVectorEnv([lambda: TokenEnv(toys.GuessNumber())] * 3, autoreset_mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_ended_episodes_begin_anew_as_gymnasiums_own_do(mode: str) -> None:
+    ours, other = TokenVectorEnv(toys.GuessNumber(), 3, autoreset_mode=mode), theirs(mode)
+    assert ours.metadata["autoreset_mode"] is AutoresetMode(mode)
+    ours.reset(seed=5)
+    other.reset(seed=5)
+    for turn in range(12):
+        guesses = ["50", str(ours.envs[1].problem), "never"[: 2 + turn % 3]]
+        one, two = ours.step(acts(ours, *guesses)), other.step(acts(other, *guesses))
+        assert [a.tolist() for a in one[0]] == [b.tolist() for b in two[0]]
+        for mine, its in zip(one[1:4], two[1:4], strict=True):
+            assert mine.tolist() == its.tolist()
+        assert ("final_info" in one[4]) == ("final_info" in two[4])
+        if "final_info" in one[4]:
+            for key in ("_final_obs", "_final_info"):
+                assert one[4][key].tolist() == two[4][key].tolist()
+            told, wanted = one[4]["final_info"], two[4]["final_info"]
+            assert told["score"].tolist() == wanted["score"].tolist()
+            assert told["_score"].tolist() == wanted["_score"].tolist()
+        assert one[4]["prompt"].tolist() == two[4]["prompt"].tolist()
+
+
+def test_the_mode_is_a_keyword_of_make_vec_and_disabled_by_default() -> None:
+    env: Any = gym.make_vec("mint/Math-v0", num_envs=2, autoreset_mode=AutoresetMode.SAME_STEP)
+    assert env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    assert TokenVectorEnv.metadata["autoreset_mode"] is AutoresetMode.DISABLED
+    with pytest.raises(SettingError, match="autoreset_mode='often': valid are 'NextStep', "):
+        gym.make_vec("mint/Math-v0", num_envs=2, autoreset_mode="often")
+
+
 def test_a_group_is_one_seed_for_all() -> None:
     env = TokenVectorEnv(toys.Adder(), 4)
     _, infos = env.reset(seed=[7] * 4)

@@ -45,7 +45,7 @@ class ChatProblem:
 
 
 class ChatTask(DatasetTask[ChatProblem]):
-    """Requests with one to four instructions that can be checked, drawn from the seed.
+    """Requests with one to four instructions that can be checked.
 
     ``level="easy"``: one short instruction, for a small model. ``instructions="ifbench"`` or
     ``"ifrlvr"``: one instruction of those kinds. Some of them (``made.HELD_OUT``) are asked for

@@ -15,19 +15,20 @@ from rich.table import Table
 from ..errors import SettingError
 from ..family import BUILT_IN, record_of
 from ..loading import imported, locate
-from ..registration import Setting, env_ids, settings_of, type_name
+from ..registration import Setting, env_ids, settings_of, summary_of, type_name
 
 
 @click.command("list")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def command(ids: tuple[str, ...], as_json: bool) -> None:
-    """List the environments with their settings: type, default and meaning.
+    """List the environments; with an ID its settings: type, default and meaning.
 
     \b
     Examples:
       mint-envs list
-      mint-envs list mint/Math-v0 --json
+      mint-envs list mint/Math-v0
+      mint-envs list --json                    all of them, with their settings
       mint-envs list echo:my/Echo-v0           registered in echo.py, in this folder
     """
     found = {id: _settings_of_id(id) for id in (ids or env_ids())}
@@ -39,6 +40,10 @@ def command(ids: tuple[str, ...], as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=2, default=repr))
         return
     console = Console()
+    if not ids:
+        console.print(_overview(list(found)))
+        console.print("\nmint-envs list ID shows the settings of one.", markup=False)
+        return
     for id, settings in found.items():
         console.print(_settings_table(id, settings))
         if forms := _forms(id):
@@ -69,6 +74,15 @@ def _setting_row(name: str, setting: Setting, forms: Sequence[str] = ()) -> dict
         "help": setting.help,
         **({"forms": list(forms)} if forms and name == "dataset" else {}),
     }
+
+
+def _overview(ids: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for id in ids:
+        table.add_row(*map(escape, (id, summary_of(id))))
+    return table
 
 
 def _settings_table(id: str, settings: dict[str, Setting]) -> Table:

@@ -37,7 +37,7 @@ class _Member:
 
 
 class MixTask(Task[MixProblem]):
-    """Problems of several tasks, each drawn with the probability of its weight.
+    """Problems of several tasks, drawn by weight.
 
     A problem's id begins with its environment's, ``metadata["env"]`` of a reward is that id, and
     ``metadata["details"]`` the metadata of the task itself.

@@ -47,6 +47,10 @@ class FewShotTask(TaskWrapper):
     They are the first of ``examples()`` of problems from a stream of their own, the same for every
     question; one that asks the question itself is left out.
 
+    Args:
+        task: of single turns, with ``examples``.
+        shots: worked examples, 1 to 100.
+
     Raises:
         SettingError: the task takes several turns, or has too few worked examples.
     """
@@ -114,14 +118,22 @@ def _without_system(prompt: Prompt) -> list[Message]:
 
 
 class SystemPrompt(TaskChange):
-    """Put a system prompt before every prompt of an environment."""
+    """Put a system prompt before every prompt of an environment.
+
+    Args:
+        text: of the prompt.
+    """
 
     def __init__(self, env: gym.Env[Any, Any], text: str) -> None:
         super().__init__(env, lambda task: SystemPromptTask(task, text), text=text)
 
 
 class FewShot(TaskChange):
-    """Put worked examples before every question of an environment."""
+    """Put worked examples before every question of an environment.
+
+    Args:
+        shots: worked examples, 1 to 100.
+    """
 
     def __init__(self, env: gym.Env[Any, Any], shots: int = 2) -> None:
         super().__init__(env, lambda task: FewShotTask(task, shots), shots=shots)

@@ -83,7 +83,14 @@ def _rescored(reward: Reward, score: float, name: str, part: float) -> Reward:
 
 
 class LengthPenalty(TaskChange):
-    """Make an environment pay less for long responses; see ``LengthPenaltyTask``."""
+    """Make an environment pay less for long responses; see ``LengthPenaltyTask``.
+
+    Args:
+        free: length that costs nothing, in ``unit``.
+        limit: length from which the whole ``weight`` is taken.
+        weight: the largest share of the reward that is taken.
+        unit: what is counted.
+    """
 
     def __init__(
         self,
@@ -100,7 +107,12 @@ class LengthPenalty(TaskChange):
 
 
 class FormatCredit(TaskChange):
-    """Make an environment keep a small part of the reward for a form; see ``FormatCreditTask``."""
+    """Make an environment keep a small part of the reward for a form; see ``FormatCreditTask``.
+
+    Args:
+        pattern: a regular expression, looked for in the last response.
+        credit: what the form alone earns: above 0, up to 0.2.
+    """
 
     def __init__(self, env: gym.Env[Any, Any], pattern: str, credit: float = 0.1) -> None:
         super().__init__(

@@ -64,6 +64,11 @@ def play_turns(
     Answers keep the order of ``turns``. What was lost, with every worker that tried it, is an
     unmeasured reward.
 
+    Args:
+        task: whose episodes they are.
+        turns: one of each episode.
+        executor: as for ``score_batch``.
+
     Raises:
         SettingError: as ``score_batch``.
     """

@@ -19,7 +19,14 @@ from .shapes import TextTask, as_messages, completion_text, index_of
 def rows(
     env: str | Task[Any], count: int | None = None, start: int = 0, **settings: Any
 ) -> list[dict[str, Any]]:
-    """Return rows of NeMo Gym's JSONL: a request, and which problem it is."""
+    """Return rows of NeMo Gym's JSONL: a request, and which problem it is.
+
+    Args:
+        env: an id, or a task.
+        count: how many rows; None: all of a data set, which a task without end needs told.
+        start: index of the first problem.
+        settings: of the environment, JSON values.
+    """
     return [
         {
             "responses_create_params": {"input": as_messages(row["prompt"])},
@@ -35,6 +42,9 @@ def rows(
 
 def verify(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ``BaseVerifyResponse`` for a ``BaseVerifyRequest``, both as plain values.
+
+    Args:
+        body: the row, with the ``response`` of the model.
 
     Raises:
         KeyError: the request is none of a row of ``rows``.
@@ -57,7 +67,11 @@ def verify(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def summary(responses: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return NeMo Gym's ``AggregateMetrics``: the mean reward, over what was measured."""
+    """Return NeMo Gym's ``AggregateMetrics``: the mean reward, over what was measured.
+
+    Args:
+        responses: what ``verify`` returned.
+    """
     kept = [found["reward"] for found in responses if not found.get("mask_sample")]
     means = {"mean/reward": sum(kept) / len(kept)} if kept else {}
     counts = {"measured": len(kept), "unmeasured": len(responses) - len(kept)}

@@ -18,7 +18,13 @@ from .toolcalls import offered
 
 
 def server(env: str | Task[Any], count: int | None = None, **settings: Any) -> Any:
-    """Return an ``openreward`` server of one environment; its ``app`` is ASGI."""
+    """Return an ``openreward`` server of one environment; its ``app`` is ASGI.
+
+    Args:
+        env: an id, or a task.
+        count: problems that are offered; None: all of a data set.
+        settings: of the environment.
+    """
     from openreward.environments import Server
 
     return Server([environment(env, count, **settings)])

@@ -28,13 +28,24 @@ _ENDS = re.compile(r"(?:<\|[^|<>\s]{1,40}\|>|</s>|<eos>|<end_of_turn>|\s)+\Z")
 def rows(
     env: str | Task[Any], count: int | None = None, start: int = 0, **settings: Any
 ) -> list[dict[str, Any]]:
-    """Return rows with ``input`` (text or messages) and ``label``, the problem's index."""
+    """Return rows with ``input`` (text or messages) and ``label``, the problem's index.
+
+    Args:
+        env: an id, or a task.
+        count: how many rows; None: all of a data set, which a task without end needs told.
+        start: index of the first problem.
+        settings: of the environment.
+    """
     found = TextTask(env, **settings).rows(count, start)
     return [{"input": row["prompt"], "label": str(row["task_index"])} for row in found]
 
 
 def reward_func(env: str | Task[Any], **settings: Any) -> Callable[..., dict[str, Any]]:
     """Return ``reward_func(queries, prompts, labels)``; a query is a prompt and its response.
+
+    Args:
+        env: an id, or a task.
+        settings: of the environment.
 
     Raises:
         SettingError: the environment has several turns. Later: a query does not begin with its
@@ -60,6 +71,10 @@ def agent_instance(env: str | Task[Any], tokenizer: Any = None, **settings: Any)
     """Return a class of ``AgentInstanceBase``: one episode, whose label is the problem's number.
 
     ``tokenizer`` frames the turns: give the model's, for it to see its own chat template.
+
+    Args:
+        env: an id, or a task.
+        settings: of the environment.
     """
     from openrlhf.utils.agent import AgentInstanceBase
 
@@ -91,7 +106,13 @@ def agent_instance(env: str | Task[Any], tokenizer: Any = None, **settings: Any)
 
 
 def agent_executor(env: str | Task[Any], tokenizer: Any = None, **settings: Any) -> type:
-    """Return the class that ``--train.agent_func_path`` looks for, under ``AgentExecutor``."""
+    """Return the class that ``--train.agent_func_path`` looks for, under ``AgentExecutor``.
+
+    Args:
+        env: an id, or a task.
+        tokenizer: the model's, as for ``TokenEnv``; None: bytes.
+        settings: of the environment.
+    """
     from openrlhf.utils.agent import MultiTurnAgentExecutor
 
     instance = agent_instance(env, tokenizer, **settings)

@@ -111,7 +111,12 @@ class TextTask:
 
 
 class TextEpisode:
-    """One episode as messages: ``messages`` is what the model sees first."""
+    """One episode as messages: ``messages`` is what the model sees first.
+
+    Args:
+        task: the problems and the verdict.
+        problem: of that task.
+    """
 
     def __init__(self, task: Task[Any], problem: Any) -> None:
         self.messages = as_messages(task.prompt(problem))

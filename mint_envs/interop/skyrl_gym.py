@@ -24,7 +24,15 @@ def rows(
     id: str = "mint",
     **settings: Any,
 ) -> list[dict[str, Any]]:
-    """Return rows of a SkyRL data set: prompt, environment class, and the problem's index."""
+    """Return rows of a SkyRL data set: prompt, environment class, and the problem's index.
+
+    Args:
+        env: an id, or a task.
+        count: how many rows; None: all of a data set, which a task without end needs told.
+        start: index of the first problem.
+        id: under which ``MintTextEnv`` was registered.
+        settings: of the environment, JSON values.
+    """
     return [
         {
             "data_source": str(env),

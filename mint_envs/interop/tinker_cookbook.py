@@ -20,7 +20,13 @@ from .shapes import TextTask, TokenEpisode, codec
 
 
 class MintEnv:
-    """One episode, as ``tinker_cookbook.rl.types.Env``. It is used once."""
+    """One episode, as ``tinker_cookbook.rl.types.Env``. It is used once.
+
+    Args:
+        task: an environment's problems.
+        tokenizer: the model's.
+        index: of the problem.
+    """
 
     def __init__(self, task: TextTask, tokenizer: Any, index: int) -> None:
         self.episode, self._index = TokenEpisode(task, tokenizer), index
@@ -114,7 +120,17 @@ class MintDataset:
 
 @dataclass(frozen=True)
 class MintDatasetBuilder:
-    """What ``train.Config(dataset_builder=...)`` takes: training batches, no test set."""
+    """What ``train.Config(dataset_builder=...)`` takes: training batches, no test set.
+
+    Args:
+        env: an id.
+        tokenizer: the model's, by name or folder; None: bytes.
+        batch_size: problems of a batch.
+        group_size: episodes of a problem.
+        batches: how many.
+        start: index of the first problem.
+        settings: of the environment.
+    """
 
     env: str
     tokenizer: str | None

@@ -26,18 +26,33 @@ def rows(
 
     The prompt may be changed; the fingerprint tells a row that was made with other settings than
     those of the reward function.
+
+    Args:
+        env: an id, or a task.
+        count: how many rows; None: all of a data set, which a task without end needs told.
+        start: index of the first problem.
+        settings: of the environment.
     """
     return TextTask(env, **settings).rows(count, start)
 
 
 def empty_rows(count: int, start: int = 0) -> list[dict[str, Any]]:
-    """Return rows whose prompt comes from the environment, for ``environment_factory``."""
+    """Return rows whose prompt comes from the environment, for ``environment_factory``.
+
+    Args:
+        count: how many rows.
+        start: index of the first problem.
+    """
     user = {"role": "user", "content": ""}
     return [{"prompt": [user], "task_index": index} for index in range(start, start + count)]
 
 
 def reward_func(env: str | Task[Any], **settings: Any) -> Callable[..., list[float | None]]:
     """Return a function for ``reward_funcs``; the data set has the columns of ``rows``.
+
+    Args:
+        env: an id, or a task.
+        settings: of the environment. Those of the rows, or the rows are refused.
 
     Raises:
         SettingError: the environment has several turns. Later: a row has no ``task_index``, or was
@@ -72,6 +87,10 @@ def environment_factory(env: str | Task[Any], **settings: Any) -> Callable[[], A
     The model acts by tool calls: the tools of the environment (``Task.tools``) where it has such,
     and else one tool ``submit``. An episode that the model leaves unfinished has the reward of a
     cut one.
+
+    Args:
+        env: an id, or a task.
+        settings: of the environment.
     """
     task = TextTask(env, **settings)
 

@@ -28,6 +28,12 @@ def rows(
     """Return rows for verl's Parquet file; settings go as JSON, which has one type in any row.
 
     The ground truth is the index of the problem, as is ``extra_info["index"]``.
+
+    Args:
+        env: an id, or a task.
+        count: how many rows; None: all of a data set, which a task without end needs told.
+        start: index of the first problem.
+        settings: of the environment, JSON values.
     """
     return [
         {
@@ -49,6 +55,12 @@ def compute_score(
     **kwargs: Any,
 ) -> dict[str, float]:
     """Return ``{"score", "acc"}``: the same keys for every row, as verl wants.
+
+    Args:
+        data_source: of the row: the environment's id.
+        solution_str: the response.
+        ground_truth: of the row: the index of the problem.
+        extra_info: of the row: ``{"settings": JSON}``.
 
     Raises:
         SettingError: the environment has several turns: use the agent loop.
@@ -88,6 +100,13 @@ async def play_episode(
     """Play an episode with at most ``room`` tokens after the prompt; return the output's fields.
 
     An episode that has used up the room is cut: its reward is the one for being cut.
+
+    Args:
+        episode: a fresh one.
+        index: of the problem.
+        server: verl's, with ``generate``.
+        sampling_params: what the server is told beside the stop strings.
+        room: tokens.
 
     Raises:
         Unmeasured: the reward could not be measured.

@@ -22,7 +22,7 @@ _INSTRUCTION = "End with the line 'Answer: ' and the {}."
 
 
 class MathTask(DatasetTask[MathProblem]):
-    """Problems with one right answer: a number, or anything that ``mint_envs.math.grade`` reads.
+    """Questions with one right answer: a number, a formula, words.
 
     Without ``dataset`` they are drawn from the seed: ``"What is 47 + 25?"``. The default, sums of
     two numbers from 0 to 99, is the task of MinT's Math RL page, made so that the question's

@@ -12,7 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import DataTable, Footer, Header, Input, Static
 
-from .plain import headline, readable, render
+from ..printable import readable
+from .plain import headline, render
 from .transcripts import Rollouts, Transcript, TranscriptFilter, chosen, parse_span
 
 _COLUMNS = ("#", "step", "reward", "response")

@@ -1,6 +1,7 @@
 """Pictures of what was learned: ``curve.svg`` of a run, and several runs in one.
 
-python -m mint_envs.reports.curves RUN_DIR... -o curves.svg
+python -m mint_envs.reports.curves RUN_DIR... -o curves.svg                    held-out accuracy
+python -m mint_envs.reports.curves RUN_DIR... --metric reward --metric entropy    of training
 """
 
 from __future__ import annotations
@@ -59,6 +60,29 @@ def draw_runs(folders: Sequence[Path], out: Path, title: str = _HELD_OUT) -> Non
     _write(figure, axes, out)
 
 
+def draw_metrics(folders: Sequence[Path], metrics: Sequence[str], out: Path) -> None:
+    """Draw metrics of training by step: a picture for each side by side, a line for each run.
+
+    Raises:
+        ValueError: no step of a run has a metric.
+    """
+    figure, _ = canvas(size=(3.6 * len(metrics), 3.0))
+    figure.clear()
+    for axes, metric in zip(
+        figure.subplots(1, len(metrics), squeeze=False)[0], metrics, strict=True
+    ):
+        axes.set_title(metric, fontsize=11)
+        axes.set_xlabel("step")
+        axes.grid(alpha=0.3)
+        for folder in folders:
+            rows = _rows(folder / "metrics.jsonl")
+            values = _column(rows, metric)
+            if np.isnan(values).all():
+                raise ValueError(f"{folder} has no metric {metric!r}: see its metrics.jsonl")
+            axes.plot(_column(rows, "step"), smooth(values, 3), label=folder.name)
+    _write(figure, figure.axes[0], out)
+
+
 def smooth(values: Floats, window: int = 5) -> Floats:
     """Return the mean of each value and up to ``window - 1`` before it; NaN where all are NaN."""
     known = ~np.isnan(values)
@@ -98,10 +122,19 @@ def main() -> None:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
     parser.add_argument("-o", "--out", type=Path, default=Path("curves.svg"))
     parser.add_argument("--title", default=_HELD_OUT)
+    parser.add_argument(
+        "--metric", action="append", help="of metrics.jsonl, mean of 3 steps; more than once"
+    )
     options = parser.parse_args()
     if not can_draw():
         parser.error(NEEDED)
-    draw_runs(options.runs, options.out, options.title)
+    try:
+        if options.metric:
+            draw_metrics(options.runs, options.metric, options.out)
+        else:
+            draw_runs(options.runs, options.out, options.title)
+    except ValueError as error:
+        parser.error(str(error))
     print(f"Drew {options.out}")
 
 

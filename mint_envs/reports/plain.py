@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Iterator
 
 from rich.text import Text
 
+from ..printable import readable
 from .transcripts import Transcript
 
 _ACT, _SAID, _LABEL = "bold", "cyan", "dim"
-
-
-def readable(text: str) -> str:
-    """``text`` without what would steer a terminal: control signs become visible escapes."""
-    return "".join(
-        sign if sign in "\n\t" or unicodedata.category(sign)[0] != "C" else _escaped_sign(sign)
-        for sign in text.replace("\r\n", "\n")
-    )
-
-
-def _escaped_sign(sign: str) -> str:
-    return f"\\x{ord(sign):02x}" if ord(sign) < 256 else f"\\u{ord(sign):04x}"
 
 
 def headline(one: Transcript) -> str:

@@ -257,6 +257,9 @@ class Session:
     """An episode on the server.
 
     ``prompt`` is what the model sees first, ``reward`` the verdict once there is one.
+
+    Args:
+        client, opened: ``Client.session`` makes it.
     """
 
     def __init__(self, client: Client, opened: Mapping[str, Any]) -> None:

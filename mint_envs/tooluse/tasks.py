@@ -45,7 +45,7 @@ class ToolUseProblem:
 
 
 class ToolUseTask(DatasetTask[Any]):
-    """Requests that need up to six calls of tools, which depend on earlier results.
+    """Requests that need up to six calls of tools, one after another.
 
     ``level="easy"``: one call on the key-value store, with worked examples, for a small model.
 

@@ -18,4 +18,5 @@ SETS: dict[str, dict[str, InstructionKind]] = {
     "ifbench": IFBENCH,
     "ifrlvr": IFRLVR,
 }
+#: Every kind of instruction, by name.
 KINDS: dict[str, InstructionKind] = {**IFEVAL, **IFBENCH, **IFRLVR}

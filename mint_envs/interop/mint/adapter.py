@@ -52,6 +52,9 @@ class RLAdapter:
 
     ``examples(sample)``, which the documents do not have, may return ``{response: reward}``, the
     full mark first: with it the conformance kit sees whether a problem can be solved at all.
+
+    Args:
+        tokenizer: the model's; None: bytes.
     """
 
     # Here too, for subclasses that do not call our __init__.

@@ -9,6 +9,7 @@ from .python import Python
 from .retail import Retail
 from .tools import Toolkit
 
+#: The toolkits that are known, by name.
 TOOLKITS: dict[str, type[Toolkit]] = {
     kit.name: kit
     for kit in (Calculator, Calendar, Database, FileSystem, KeyValueStore, Python, Retail)

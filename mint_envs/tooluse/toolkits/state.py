@@ -42,7 +42,11 @@ def leaves(state: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def diff(before: Any, after: Any) -> dict[Path, tuple[Any, Any]]:
-    """Return ``{path: (old, new)}`` for every leaf that differs; ``ABSENT`` where there is none."""
+    """Return ``{path: (old, new)}`` for every leaf that differs; ``ABSENT`` where there is none.
+
+    Args:
+        before, after: plain values: dicts, lists and what JSON has.
+    """
     return _changed_paths(dict(leaves(before)), dict(leaves(after)))
 
 

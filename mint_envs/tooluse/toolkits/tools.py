@@ -80,6 +80,9 @@ class ToolResult(NamedTuple):
 def tool(function: Function) -> Function:
     """Mark a method of a ``Toolkit`` as a tool.
 
+    Args:
+        function: with types, and a docstring that says what the model is told.
+
     Raises:
         SettingError: it has no docstring, or a parameter has no type that JSON can say.
     """
