@@ -35,7 +35,7 @@ class BanditBackend:
     """
 
     name = "bandit"
-    model = "bandit (a table; no model)"
+    model = "bandit (a table that writes digits, no model: rewards near 0 are to be expected)"
 
     def __init__(
         self,
