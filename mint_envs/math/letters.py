@@ -21,6 +21,7 @@ _WRAPPED = re.compile(r"\\(?:text\w*|mathrm|operatorname|mbox|begin|end)\s*\{[^{
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
 _ALONE = re.compile(r"(?<![A-Za-z'\\])[B-HJ-Zb-z](?![A-Za-z'])")  # in prose "a" and "I" are words
 _BASE = re.compile(r"\\?log\s*_|\\?\bl[ng](?![a-z])|\bbase\b|(?:common|natural) log", re.IGNORECASE)
+_PARITY = re.compile(r"\b(?:odd|even)\b", re.IGNORECASE)
 _PRIME = re.compile(r"\bprimes?\b", re.IGNORECASE)
 _NOT_BELOW = re.compile(r"positive|natural|non-?negative|\bwhole\b|prime", re.IGNORECASE)
 
@@ -68,7 +69,7 @@ def said_of(question: str) -> Said:
         return NOTHING
     text = question[-_LONGEST:].replace("\\(", "$").replace("\\)", "$")
     letters = frozenset(_letters(text))
-    whole, below, prime = _counted(text)
+    whole, below, prime, parity = _counted(text)
     least = {} if "cases}" in text else _least(text)
     return Said(
         letters=letters,
@@ -77,6 +78,7 @@ def said_of(question: str) -> Said:
         primes=prime | ({"p"} & letters if _PRIME.search(text) and "p(" not in text else set()),
         positive=_positive(text, letters, least),
         least=least,
+        parity=parity,
         based=bool(_BASE.search(text)),
     )
 
@@ -90,11 +92,14 @@ def _letters(text: str) -> Iterator[str]:
     yield from _ALONE.findall(_SPAN.sub(" ", text))
 
 
-def _counted(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """The letters that are whole numbers, those of them that may be below 1, and the primes."""
+def _counted(
+    text: str,
+) -> tuple[frozenset[str], frozenset[str], frozenset[str], dict[str, int]]:
+    """The letters that are whole numbers, which may be below 1, are prime, are odd or even."""
     whole: set[str] = set()
     below: set[str] = set()
     prime: set[str] = set()
+    parity: dict[str, int] = {}
     found = [match.groups() for match in _NAMED.finditer(text)]
     found += [(before, kind, some) for some, before, kind in map(_groups, _IS.finditer(text))]
     for before, kind, some in found:
@@ -103,6 +108,8 @@ def _counted(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]
             prime |= names
             continue
         whole |= names
+        if odd := _PARITY.search(before):
+            parity |= dict.fromkeys(names, int(odd.group().lower() == "odd"))
         below |= set() if _NOT_BELOW.search(before + kind) else names
     for match in _IN_SET.finditer(text):
         names = set(_LETTER.findall(match[1]))
@@ -110,7 +117,7 @@ def _counted(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]
         below |= names if "Z" in (match[2], match[3]) else set()
     if _NOT_BELOW.search(text):  # it may be said elsewhere, and of these
         below = set()
-    return frozenset(whole - prime), frozenset(below - prime), frozenset(prime)
+    return frozenset(whole - prime), frozenset(below - prime), frozenset(prime), parity
 
 
 def _groups(match: re.Match[str]) -> tuple[str, str, str]:

@@ -16,6 +16,26 @@ def condition(builder: Group) -> Node:
     return conditions[0] if len(conditions) == 1 else Group("list", tuple(conditions))
 
 
+_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "!=", "!=": "="}
+
+
+def without_otherwise(cases: Group, other: Group) -> Group:
+    """Two cases with the second "otherwise" written out, if the other has no such."""
+    rows = [row.items for row in cases.items if isinstance(row, Group) and len(row.items) == 2]
+    last = Sym("otherwise")
+    theirs = any(isinstance(row, Group) and last in row.items for row in other.items)
+    if theirs or len(rows) != 2 or len(cases.items) != 2 or rows[1][1] != last:
+        return cases
+    condition = rows[0][1]
+    if not isinstance(condition, Relation) or len(condition.sides) != 2:
+        return cases
+    sign = _OPPOSITE.get(condition.operators[0])
+    if sign is None:
+        return cases
+    rest = Relation(condition.sides, (sign,))
+    return Group("cases", (cases.items[0], Group("tuple", (rows[1][0], rest))))
+
+
 def is_quotient(ratio: Group, other: Node) -> bool:
     """``5:8`` is 5/8; as ratios are compared as they are written, only in lowest terms."""
     parts = [item.value for item in ratio.items if isinstance(item, Num)]

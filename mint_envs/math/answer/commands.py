@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import combinations, permutations
 
 from .cursor import Cursor
 from .lexer import FUNCTIONS, SEVERAL
@@ -314,7 +315,7 @@ class Atoms(Cursor, ABC):
             return Group("cases", tuple(Group("tuple", row) for row in rows))
         if len({len(row) for row in rows}) != 1:
             raise Unreadable("a matrix with rows of different lengths")
-        return Apply("det", (Matrix(rows),)) if name == "vmatrix" else Matrix(rows)
+        return _determinant(rows) if name == "vmatrix" else Matrix(rows)
 
     def rows(self, name: str) -> tuple[tuple[Node, ...], ...]:
         rows: list[tuple[Node, ...]] = []
@@ -344,6 +345,18 @@ class Atoms(Cursor, ABC):
     def relation(self) -> Node: ...
 
 
+def _determinant(rows: tuple[tuple[Node, ...], ...]) -> Node:
+    """The determinant of two or three rows, as a sum of products."""
+    if len(rows) not in (2, 3) or len(rows[0]) != len(rows):
+        return Apply("det", (Matrix(rows),))
+    terms = []
+    for order in permutations(range(len(rows))):
+        product = Apply("*", tuple(row[at] for row, at in zip(rows, order, strict=True)))
+        turns = sum(a > b for a, b in combinations(order, 2))
+        terms.append(negative(product) if turns % 2 else product)
+    return Apply("+", tuple(terms))
+
+
 def _bracketed(left: str, right: str, items: list[Node]) -> Node:
     """Items in round or square brackets: a group, a tuple or an interval."""
     if not items:
@@ -371,6 +384,8 @@ def _applied(name: str, node: Node, base: Node | None) -> Apply:
         return top if base is None or base == Sym("e") else Apply("/", (top, Apply("ln", (base,))))
     if base is not None:
         raise Unreadable(f"a subscript of {name}")
+    if name == "cis":
+        return Apply("+", (Apply("cos", (node,)), Apply("*", (Sym("i"), Apply("sin", (node,))))))
     return Apply("^", (Sym("e"), node)) if name == "exp" else Apply(name, (node,))
 
 

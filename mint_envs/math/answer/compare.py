@@ -152,6 +152,8 @@ class Comparer(Scalars):
         if a.kind == "mod" and self.same(a.items[1], b.items[1]):
             first, second = (relations.value_or_self(self, group.items[0]) for group in (a, b))
             return self.same(first, second) or _congruent(first, second, a.items[1])
+        if a.kind == "cases":
+            a, b = alike.without_otherwise(a, b), alike.without_otherwise(b, a)
         if a.kind in ("union", "meet", "cases"):
             return self.same_any_order(a.items, b.items)
         return self.same_all(a.items, b.items)
@@ -254,7 +256,7 @@ class Comparer(Scalars):
             unit = canonical(_letters(b.args[-1]))
             value = b.args[0] if len(b.args) == 2 else Apply("*", b.args[:-1])
             return self._same_quantity(a, Quantity(value, unit))
-        if a.unit == "degree" and isinstance(b, Apply) and "pi" in names_of_scalar(b):
+        if a.unit == "degree" and _is_in_radians(b):
             return self.same(_turned(a), b)
         if isinstance(b, Num | Apply | Sym):
             if is_forgiven(a.unit):
@@ -376,6 +378,12 @@ def _letters(node: Node) -> str:
         parts = [_letters(arg) for arg in node.args]
         return "".join(parts) if all(parts) else ""
     return ""
+
+
+def _is_in_radians(node: Node) -> bool:
+    if isinstance(node, Apply) and node.name in ("arcsin", "arccos", "arctan"):
+        return True
+    return isinstance(node, Apply | Sym) and "pi" in names_of_scalar(node)
 
 
 def _turned(degrees: Quantity) -> Node:

@@ -54,7 +54,6 @@ _SAME = {
     **dict.fromkeys(("\\ln", "ln"), "ln"),
     "\\lt": "<",
     "\\equiv": "=",
-    "\\bmod": "\\pmod",
     "\\mod": "\\pmod",
     "\\gt": ">",
     "==": "=",
@@ -72,7 +71,7 @@ _SAME = {
 SEVERAL = frozenset("max min gcd lcm".split())
 FUNCTIONS = SEVERAL | frozenset(
     "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh asin acos atan "
-    "ln log lg exp sqrt abs floor ceil".split()
+    "ln log lg exp cis sqrt abs floor ceil".split()
 )
 GREEK = frozenset(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
@@ -84,6 +83,7 @@ SHORT_WORDS = frozenset(
     "yes no none odd not one two six ten red and all any few for if in is it my of on or our the "
     "to up we win wins day new old men boy dog cat sum zero true east west even".split()
 )
+_UNITS = ("min", "N", "J", "W", "V")  # that would be names of something else
 _SEPARATORS = {"and": ",", "or": ",", "和": ",", "或": ",", "与": ",", "及": ",", "&": "&"}
 
 
@@ -126,7 +126,11 @@ def _take(kind: str, piece: str, match: re.Match[str], found: list[Token], prose
         after_value = bool(found) and (found[-1][0] == "n" or found[-1][1] in ("}", ")"))
         found.extend(_inner(match.group("inner"), piece, after_value))
     elif kind == "letters":
-        found.extend(_letters(piece, found, prose and match.group()[:1].isspace()))
+        spaced = prose and match.group()[:1].isspace()
+        raised = match.string[end : end + 1] == "^" and piece[-1] == "e"  # Ae^x
+        found.extend(
+            zip("v" * len(piece), piece, strict=True) if raised else _letters(piece, found, spaced)
+        )
     elif kind == "han":
         found.append(("m", _SEPARATORS[piece]) if piece in _SEPARATORS else ("w", piece))
     elif kind == "env":
@@ -164,7 +168,7 @@ def _mark(piece: str) -> Token:
 def _inner(inner: str, piece: str, after_number: bool) -> list[Token]:
     """Tokens of ``\\text{inner}``: a variable, a number, a separator, or words."""
     inner = inner.strip()
-    if inner in ("min", "N") and after_number and not piece.startswith("\\mathb"):
+    if inner in _UNITS and after_number and not piece.startswith("\\mathb"):
         return [("w", inner)]
     if inner.startswith("(base"):
         return _said(inner.strip("()"))

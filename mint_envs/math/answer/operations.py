@@ -228,6 +228,14 @@ def _of_integers(function: Callable[..., int]) -> Callable[..., Value]:
     return apply
 
 
+def _remainder(value: Value, modulus: Value) -> Value:
+    if not all(isinstance(v, Fraction) and v.denominator == 1 for v in (value, modulus)):
+        raise Unreadable("a remainder of no whole numbers")
+    if modulus <= 0:
+        raise Unreadable("a remainder by no positive number")
+    return value % modulus
+
+
 def _extreme(function: Callable[..., Value]) -> Callable[..., Value]:
     def apply(*values: Value) -> Value:
         if not all(map(is_real, values)):
@@ -309,6 +317,7 @@ OPERATIONS: dict[str, Callable[..., Value]] = {
     "!!": _double_factorial,
     "binom": _binomial,
     "gcd": _of_integers(math.gcd),
+    "mod": _remainder,
     "lcm": _of_integers(math.lcm),
     "max": _extreme(max),
     "min": _extreme(min),

@@ -29,6 +29,7 @@ from fractions import Fraction
 from .amounts import CONDITIONS, REMAINDERS, Amounts, compounded, is_for_all, says_no_more
 from .lexer import tokens
 from .limits import MAX_ANSWER, MAX_ITEMS, Unreadable
+from .names import variables
 from .normal import plain_number
 from .tree import Apply, Group, Matrix, Node, Num, Relation, Sym, negative
 from .words import special, words
@@ -81,10 +82,13 @@ def _is_region(node: Node) -> bool:
 
 
 def _is_numeric_power(node: Node) -> bool:
-    """``2^3``, which another may follow: ``2^3 3^2``."""
-    if not isinstance(node, Apply) or node.name != "^":
-        return False
-    return all(isinstance(arg, Num) for arg in node.args)
+    """``2^a``, which another may follow: ``2^a 3^b``."""
+    return isinstance(node, Apply) and node.name == "^" and isinstance(node.args[0], Num)
+
+
+def _is_fixed(node: Node) -> bool:
+    """``2^3``, which a number may follow: ``2^3 3``."""
+    return isinstance(node, Apply) and all(isinstance(arg, Num) for arg in node.args)
 
 
 def _joined(name: str, parts: list[Node]) -> Node:
@@ -200,9 +204,10 @@ class Parser(Amounts):
             operators.append(self.next())
             sides.append(self.words() if self.kind == "w" else self.ratio())
         node = Relation(tuple(sides), tuple(operators)) if operators else sides[0]
-        if self.text == "\\pmod":
-            self.here += 1
-            return Group("mod", (node, self.argument()))
+        if self.text in ("\\pmod", "\\bmod"):
+            remainder = self.next() == "\\bmod" and not operators and variables(node)
+            parts = (node, self.argument())
+            return Apply("mod", parts) if remainder else Group("mod", parts)
         if operators:
             return node
         if self.text == "\\in":
@@ -288,7 +293,8 @@ class Parser(Amounts):
         """``2x``, ``3(x+1)``: two factors; a mixed number, ``3 1/2`` or ``3\\frac12``: one."""
         number_first, before = self.kind == "n", self.texts[self.here - 1]
         if number_first and not isinstance(node, Num):
-            if before not in (")", "!", "|") and not _is_numeric_power(node):
+            raised = _is_numeric_power(node) and (self.ahead(1) == "^" or _is_fixed(node))
+            if before not in (")", "!", "|") and not raised:
                 raise Unreadable("a number after a factor")
             return [node, self.power()]
         fraction = self.common_fraction()

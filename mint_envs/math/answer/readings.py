@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .names import is_name
 from .places import CONSTANTS
-from .renaming import renamed
+from .renaming import renamed, shifted
 from .said import Said
 from .tree import Apply, Group, Node, Num, Relation, Sym, changed, parts
 
@@ -22,6 +22,8 @@ def readings(
     if said.letters is not None and (ordered := _in_order(gold, answer)):
         yield ordered
     for other in renamed(gold, answer, texts, said):
+        yield gold, other
+    for other in shifted(gold, answer, texts, said):
         yield gold, other
     if said.letters is not None and not said.based and _has(gold, "log") and not _has(gold, "ln"):
         yield changed(gold, _natural), changed(answer, _natural)

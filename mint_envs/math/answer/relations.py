@@ -228,6 +228,8 @@ def same_as_relation(comparer: Comparing, relation: Relation, other: Node) -> bo
         return comparer.same(region, other)
     if _is_told_singly(comparer, relation, other) or _approximates(comparer, relation, other):
         return True
+    if _is_all_alike(comparer, relation, other):
+        return True
     value = _told(comparer, relation)
     if value is not None:
         return comparer.same(value, other) or is_solution(comparer, relation, other)
@@ -248,6 +250,17 @@ def _is_told_singly(comparer: Comparing, relation: Relation, other: Node) -> boo
         return False
     single = one_by_one(relation)
     return single is not None and bool(same_named(comparer, single.items, other.items))
+
+
+def _is_all_alike(comparer: Comparing, relation: Relation, other: Node) -> bool:
+    """``x = y = z = 2`` beside ``(2, 2, 2)``."""
+    *names, value = relation.sides
+    if not isinstance(other, Group) or other.kind != "tuple" or len(other.items) != len(names):
+        return False
+    named = set(relation.operators) == {"="} and all(isinstance(name, Sym) for name in names)
+    if not named or len(set(names)) < max(len(names), 2) or not all(map(is_name, names)):
+        return False
+    return all(comparer.same(value, item) for item in other.items)
 
 
 def one_by_one(relation: Relation) -> Group | None:

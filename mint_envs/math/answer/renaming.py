@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import permutations
 
 from .names import is_name
 from .places import CONSTANTS
 from .said import Said
-from .tree import Apply, Group, Node, Relation, Sym, changed, parts
+from .tree import Apply, Group, Node, Num, Relation, Sym, changed, parts
 
 _CONSTANTS = frozenset(("C", "c", "K"))
+_FACTORS = frozenset(("A", "B", "D"))  # constants too, where they are factors of e^x and the like
+_GROWING = frozenset(("sin", "cos", "sinh", "cosh", "ln"))
 _INTEGERS = frozenset("knm")
 _PARAMETERS = frozenset(("s", "t", "r", "u", "v", "lambda", "mu", *_INTEGERS))
 _DUMMIES = _CONSTANTS | _INTEGERS | frozenset(("j", "s", "t", "lambda", "mu"))
@@ -51,6 +54,22 @@ def renamed(gold: Node, answer: Node, texts: tuple[str, str], said: Said) -> Ite
             yield changed(answer, lambda node, pairs=pairs: _other(node, pairs))  # type: ignore[misc]
 
 
+def shifted(gold: Node, answer: Node, texts: tuple[str, str], said: Said) -> Iterator[Node]:
+    """Yield ``answer`` with a free integer counted from elsewhere: ``3k-1`` beside ``3k+2``."""
+    for name in sorted(_names(gold) & _names(answer) & _INTEGERS - (said.letters or set())):
+        pairs = zip((gold, answer), texts, strict=True)
+        if not all(_kind(name, tree, text) == "integer" for tree, text in pairs):
+            continue
+        for start, step in ((0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)):
+            term = Apply("*", (Num(Fraction(step)), Sym(name)))
+            yield _with(answer, Sym(name), Apply("+", (term, Num(Fraction(start)))))
+
+
+def _with(node: Node, letter: Sym, value: Node) -> Node:
+    """``node`` with ``value`` for a letter."""
+    return changed(node, lambda part: value if part == letter else None)
+
+
 def _other(node: Node, pairs: dict[str, str]) -> Node | None:
     return Sym(pairs[node.name]) if isinstance(node, Sym) and node.name in pairs else None
 
@@ -62,7 +81,7 @@ def _allowed(
     if name == other:
         return True
     if said.letters is None:
-        return kinds[0] == kinds[1] != ""
+        return kinds[0] == kinds[1] != "" and not {name, other} & _FACTORS
     if name in said.letters or other in said.letters:
         return False
     if kinds[0] == kinds[1] != "":
@@ -76,8 +95,8 @@ def _kind(name: str, tree: Node, text: str) -> str:
     """What kind of free letter ``name`` surely is: ``""`` if it may be anything."""
     if name in _INTEGERS and (_turns(name, tree) or _is_integer(name, text)):
         return "integer"
-    if _NUMBERED.fullmatch(name) or (name in _CONSTANTS and _is_added(name, tree)):
-        others = {one.partition("_")[0] for one in _names(tree)} - _CONSTANTS
+    if _NUMBERED.fullmatch(name) or _is_constant(name, tree):
+        others = {one.partition("_")[0] for one in _names(tree)} - _CONSTANTS - _FACTORS
         return "constant" if others <= _VARIABLES else ""
     repeated = isinstance(tree, Group) and tree.kind == "tuple" and _places(name, tree) > 1
     return "parameter" if repeated and name in _PARAMETERS and _names(tree) <= _PARAMETERS else ""
@@ -98,6 +117,30 @@ def _turns(name: str, node: Node) -> bool:
     if isinstance(node, Apply) and node.name in ("*", "/") and _names(node) == {name, "pi"}:
         return True
     return any(_turns(name, part) for part in inside)
+
+
+def _is_constant(name: str, tree: Node) -> bool:
+    """Whether ``name`` is surely a constant of integration: ``x^2 + C``, ``A e^x``."""
+    if name in _CONSTANTS and _is_added(name, tree):
+        return True
+    return name in _CONSTANTS | _FACTORS and _scales(name, tree)
+
+
+def _scales(name: str, node: Node) -> bool:
+    """``C e^{2x}``, ``A \\cos x + B \\sin x``: a factor of a function of a variable."""
+    if isinstance(node, Apply) and node.name == "*" and Sym(name) in node.args:
+        return any(map(_is_function, node.args))
+    if isinstance(node, Relation) or (isinstance(node, Apply) and node.name in ("+", "neg")):
+        return any(_scales(name, part) for part in parts(node))
+    return False
+
+
+def _is_function(node: Node) -> bool:
+    if not isinstance(node, Apply):
+        return False
+    if node.name == "^":
+        return node.args[0] == Sym("e") and bool(_names(node.args[1]) & _VARIABLES)
+    return node.name in _GROWING and bool(_names(node) & _VARIABLES)
 
 
 def _is_added(name: str, node: Node) -> bool:

@@ -19,6 +19,7 @@ class Said:
         primes: that are prime.
         positive: that are above 0.
         least: the least values of some.
+        parity: 1 of those that are odd, 0 of those that are even.
         based: a base of logarithms is given.
     """
 
@@ -28,6 +29,7 @@ class Said:
     primes: frozenset[str] = _NONE
     positive: frozenset[str] = _NONE
     least: Mapping[str, int] = field(default_factory=dict)
+    parity: Mapping[str, int] = field(default_factory=dict)
     based: bool = False
 
 

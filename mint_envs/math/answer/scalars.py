@@ -27,7 +27,7 @@ from .tree import Apply, Node, Num, Sym
 from .value import Evaluator, agree, rounds_to
 
 _VALUELESS = frozenset(("inf", "\\ldots", "reals", "integers", "otherwise"))
-_ROUNDING = frozenset(("floor", "ceil", "gcd", "lcm", "!", "!!", "binom"))
+_ROUNDING = frozenset(("floor", "ceil", "gcd", "lcm", "mod", "!", "!!", "binom"))
 _STEPS = frozenset(("floor", "ceil"))
 _WHOLE = frozenset("nkmj")  # that stand for whole numbers where such functions are
 _ENOUGH = 2  # places where two formulas must have been compared
@@ -203,8 +203,11 @@ class Scalars:
             found = TWELFTHS if kind == "stepped" else primes(max(least, 2))
             return found[:_SMALL] if constants is None else found[_SMALL:]
         if constants is None:
-            return small_numbers(least, kind == "below" or name in self._said.below)
-        return large_numbers(constants, least)
+            found = small_numbers(least, kind == "below" or name in self._said.below)
+        else:
+            found = large_numbers(constants, least)
+        parity = self._said.parity.get(name)
+        return found if parity is None else tuple(v for v in found if v % 2 == parity)
 
 
 def _rounded(node: Node, functions: frozenset[str] = _ROUNDING) -> frozenset[str]:

@@ -45,6 +45,16 @@ _QUANTITY = re.compile(
     r"\\(?:SI|qty)\s*(?:\[[^\]]*\])?\{([^{}]*)\}\s*\{([^{}]*)\}|\\num\s*(?:\[[^\]]*\])?\{([^{}]*)\}"
     r"|\\(?:si|unit)\s*\{([^{}]*)\}|\\ang\s*\{([\d.+-]+)\}"
 )
+_SLASHED = re.compile(r"\\(?:s|nice)frac(?![A-Za-z])")
+_ANGLE = re.compile(r"(?<![A-Za-z])m\s*(?=\\angle(?![A-Za-z]))")  # m\\angle A
+_DERIVATIVE = re.compile(
+    r"^\s*\\frac\s*\{\s*d\s*([a-z])\s*\}\s*\{\s*d\s*[a-z]\s*\}\s*=(?!.*=)", re.DOTALL
+)
+_WORKED_OUT = re.compile(r"^\s*\\(?:lim|i{0,3}nt)(?![A-Za-z])[^=]*=(?![^{}]*\})([^=]+)$", re.DOTALL)
+_UPRIGHT = re.compile(  # \\mathrm{m\\,s^{-1}}, \\text{kg \\cdot m/s^{2}}
+    r"(?<=[\d}),;:~ ])\s*\\(?:text\w*|mathrm)\s*\{((?:[^{}]|\^\{-?\d\}){2,60})\}"
+)
+_UNITS = re.compile(rf"\s*({_UNIT}(?:\s*/\s*{_UNIT}|\s+{_UNIT})*)\s*")
 _PREFIX = re.compile(r"\\(kilo|centi|milli|deci|hecto|mega|micro|nano|giga)\s*\\?")
 _EQUATION_IN_TEXT = re.compile(r"\\text\w*\{\s*([A-Za-z]\s?=\s?[^{}]{1,60})\}")
 _WORD_IN_BRACES = re.compile(r"\{\s*([A-Za-z]{2,30})\s*\}")
@@ -65,7 +75,7 @@ _UNIT_VECTOR = re.compile(
     r"\\(?:mathbf|hat|vec|boldsymbol|bm|mathbf\s*\{?\s*\\hat)\s*"
     r"(?:\{\s*\\?(?:mathbf\s*\{?)?\s*([ijk])(?:math)?\s*\}{1,2}|\\?([ij])(?:math)|([ijk])(?![A-Za-z]))"
 )
-_OR = re.compile(r";|\\text\w*\{\s*or\s*\}|\bor\b|\\\\")
+_OR = re.compile(r";|(?:\\q?quad\s*)?\\text\w*\{\s*(?:or|and)\s*\}(?:\s*\\q?quad)?|\bor\b|\\\\")
 _EXTREMES = re.compile(
     r"(?:\\text\w*\{)?\s*(?:the )?(maximum|max|largest|minimum|min|smallest)(?: value)?(?: is|:|=)?"
     r"\s*\}?\s*(?:=|:|is)?\s*(-?[\d.]+)\s*",
@@ -131,6 +141,13 @@ def _spaced(match: re.Match[str]) -> str:
     return rf"\text{{ {' '.join(said)}}}"
 
 
+def _upright(match: re.Match[str]) -> str:
+    """``\\mathrm{m\\,s^{-1}}``: units with their powers inside of a command."""
+    inside = re.sub(r"\\cdot(?![A-Za-z])|\\[,;: ]|~|·|\*", " ", match[1])
+    units = _UNITS.fullmatch(inside) if "^" in inside else None
+    return match.group() if units is None else _spaced(units)
+
+
 def _raised(power: str | None) -> str:
     return "" if power in (None, "1") else f"^{power}"
 
@@ -190,11 +207,16 @@ def _terms(text: str) -> list[str]:
 
 _STEPS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("{:}", lambda text: re.sub(r"(?<![A-Za-z])\{:\}", ":", text)),
-    ("\\sfrac", lambda text: text.replace("\\sfrac", "\\frac")),
+    ("frac", lambda text: _SLASHED.sub(r"\\frac", text)),
     ("\\", lambda text: _QUANTITY.sub(_quantity, text)),
+    ("^", lambda text: _UPRIGHT.sub(_upright, text) if "{" in text else text),
     ("\\,", lambda text: _SPACED_UNITS.sub(_spaced, text)),
     ("\\textcirc", lambda text: text.replace("\\textcirc", "\\circ")),
     ("\\frac", lambda text: _RATE.sub(r"\\text{ \1/\2}", text)),
+    ("\\angle", lambda text: _ANGLE.sub("", text)),
+    ("{d", lambda text: _DERIVATIVE.sub(r"\1'=", text)),
+    ("\\lim", lambda text: _WORKED_OUT.sub(r"\1", text)),
+    ("nt", lambda text: _WORKED_OUT.sub(r"\1", text)),
     ("_", lambda text: _SUBSCRIPT_LAST.sub(r"\2\1", text)),
     ("\\prime", lambda text: _PRIME.sub("'", text)),
     ("<s", lambda text: _HTML.sub(lambda m: f"{'^' if m[1] == 'p' else '_'}{{{m[2]}}}", text)),
@@ -258,7 +280,7 @@ def _pairs(text: str) -> str:
 def _extremes(text: str) -> str:
     """``2, 1`` of "maximum 2, minimum 1"."""
     told = re.split(r",|;|\band\b|\\text\{\s*and\s*\}", text)
-    found = [_EXTREMES.fullmatch(part) for part in told if part.strip()]
+    found = [_EXTREMES.fullmatch(part.strip()) for part in told if part.strip()]
     if len(found) != 2 or not all(found):
         return ""
     values = {match[1][:2].lower(): match[2] for match in found if match}

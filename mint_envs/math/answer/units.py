@@ -36,16 +36,17 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "hour": ("3600", "h hr hrs hours 小时"),
         "day": ("86400", "days 天 日"),
         "week": ("604800", "weeks 周"),
-        "month": ("0", "months 个月"),
-        "year": ("0", "yr yrs years 年 岁"),
     },
+    "calendar": {"month": ("1", "months 个月"), "year": ("12", "yr yrs years 年 岁")},
     "volume": {
         "liter": ("1", "l liters litre litres 升"),
         "milliliter": ("1/1000", "ml milliliters millilitre millilitres 毫升"),
-        "gallon": ("0", "gal gallons"),
-        "quart": ("0", "qt quarts"),
-        "pint": ("0", "pt pints"),
-        "cup": ("0", "cups"),
+    },
+    "measure": {  # of two sizes, by country
+        "gallon": ("1", "gal gallons"),
+        "quart": ("1/4", "qt quarts"),
+        "pint": ("1/8", "pt pints"),
+        "cup": ("1/16", "cups"),
     },
     "money": {
         "dollar": ("1", r"$ \$ dollars usd 美元"),
@@ -59,7 +60,13 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "degree": ("1", "degrees deg ° 度"),
         "radian": ("0", "radians rad rads 弧度"),
     },
-    "force": {"newton": ("1", "newtons 牛顿")},
+    "force": {"newton": ("1", "newtons 牛顿"), "kilonewton": ("1000", "kn")},
+    "energy": {"joule": ("1", "joules 焦耳"), "kilojoule": ("1000", "kj kilojoules")},
+    "power": {"watt": ("1", "watts 瓦特"), "kilowatt": ("1000", "kw kilowatts")},
+    "pressure": {"pascal": ("1", "pascals pa"), "kilopascal": ("1000", "kpa kilopascals")},
+    "frequency": {"hertz": ("1", "hz"), "kilohertz": ("1000", "khz")},
+    "tension": {"volt": ("1", "volts")},
+    "temperature": {"kelvin": ("1", "kelvins")},
     "part": {"percent": ("1", "% percents pct percentage")},
 }
 _KNOWN: dict[str, tuple[str, str, Fraction]] = {
@@ -84,8 +91,15 @@ _SPOKEN = {
     "kmh": "km/h",
     "kph": "km/h",
 }
-_NEWTON = re.compile(r"(?<![A-Za-z])N(?![A-Za-z])")
-_DERIVED = {"kilogram meter /second^2": "newton"}
+_CAPITALS = {"N": "newton", "J": "joule", "W": "watt", "V": "volt"}
+_CAPITAL = re.compile(rf"(?<![A-Za-z])[{''.join(_CAPITALS)}](?![A-Za-z])")
+_DERIVED = {
+    "kilogram meter /second^2": "newton",
+    "newton meter": "joule",
+    "meter newton": "joule",
+    "joule /second": "watt",
+    "newton /meter^2": "pascal",
+}
 _SPLIT = re.compile(r"\*\*|\^|/|[A-Za-z$%°€£¥₹¢]+|[\u4e00-\u9fff]+|\d+")
 
 
@@ -114,7 +128,8 @@ def canonical(text: str) -> str:
     ``"red marble"``. Returns ``""`` for words that say nothing (``"in total"``).
     """
     power, words, below = 0, [], False
-    text = _written(_NEWTON.sub("newton", text.replace("·", " ").replace("\\cdot", " ")).lower())
+    text = text.replace("·", " ").replace("\\cdot", " ")
+    text = _written(_CAPITAL.sub(lambda match: _CAPITALS[match.group()], text).lower())
     for word in _SPLIT.findall(text):
         if word in ("/", "per"):
             below = True

@@ -30,7 +30,7 @@ from .tree import Apply, Node, Num, Sym
 _LONG = 9  # significant digits that make a rounded decimal as good as the exact value
 _PRINTED = 13  # digits of a number that a program printed: the last ones may be off
 _NOISE = 10**12  # ... by one part in so many
-_FLOAT = range(16, 19)  # digits of a float whose very last bits are off
+_FLOAT = 16  # digits of a float, or more, whose very last bits are off
 _TERMS = 60  # of a sum that is worked out
 _SAMPLES = (3, 4, 5, 7, 8, 12)  # terms by which sums without end are told apart
 _VALUELESS = frozenset(("inf", "\\ldots"))
@@ -188,5 +188,5 @@ def rounds_to(value: Value, written: Node) -> bool:
 def _is_noise(gap: Value, value: Value, digits: int) -> bool:
     """Of a value that a short decimal is equal to, only the last bits of a float are noise."""
     if isinstance(value, Fraction) and (10**60) % value.denominator == 0:
-        return digits in _FLOAT and bool(gap * 2**51 < abs(value))
+        return digits >= _FLOAT and bool(gap * 2**51 < abs(value))
     return digits >= _PRINTED and bool(gap * _NOISE <= abs(value))

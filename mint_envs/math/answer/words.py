@@ -74,6 +74,8 @@ _SAME = {
     "no real solutions": "no real solution",
     "dne": "does not exist",
     "undefined": "does not exist",
+    "divergent": "diverges",
+    "convergent": "converges",
     "neither even nor odd": "neither",
     "correct": "true",
     "incorrect": "false",
@@ -102,6 +104,8 @@ def special(text: str) -> Text | None:
         return None
     if match := _NAMED_CHOICE.fullmatch(plain):
         return Text(match.group(1).upper(), "choice")
+    if plain == "DNE":
+        return words(plain)
     if match := _TIME.fullmatch(plain):
         return _time(match)
     return _date(plain.lower())

@@ -26,7 +26,7 @@ _CUT_BEFORE = re.compile(
 )
 _CUT_AFTER = re.compile(
     r"=|\\(?:q?quad|(?:Long)?[rR]ightarrow|implies|iff|approx|equiv|blacksquare|square|Box|tag"
-    r"|checkmark|qed|hfill|label|in|because|since|mid|colon)(?![A-Za-z])|\\\\|:(?!\d)|(?<!\\),(?!(?:\\!)?\d)|(?<!\\);|[&≈≡⇒→\n]|\.(?!\d|\s*\})"
+    r"|checkmark|qed|hfill|label|in|because|since|mid|colon)(?![A-Za-z])|\\\\|:(?!\s?\d)|(?<!\\),(?!(?:\\!)?\d)|(?<!\\);|[&≈≡⇒→\n]|\.(?!\d|\s*\})"
     r"|\*\*|\\end\{"
 )
 _SPACED = re.compile(r"(?:\s|\\[,;:!])+$")
@@ -39,11 +39,11 @@ _TOUCHES_BEFORE = re.compile(
 _TOUCHES_AFTER = re.compile(
     r"\^(?:\{[^{}]{1,20}\}|\\?\w+)|_(?:\{[^{}]{1,20}\}|\d+)|\s?\\?%|\s?°|\s?\\(?:pi|sqrt|cdot|times)"
     r"(?![A-Za-z])[^\n$.,]{0,20}|\s?[*/×·]\s?[\dA-Za-z(\\][^\n$,\s]{0,20}|\s?[-+−]\s?\d[^\n$,\s]{0,20}"
-    r"|[π√]\S{0,10}|[.,:]?\d{1,20}|[A-Za-z]{1,3}\d{0,3}(?![A-Za-z])"
+    r"|[π√]\S{0,10}|[.,:]?\d{1,20}|\s:\s?\d{1,20}|[A-Za-z]{1,3}\d{0,3}(?![A-Za-z])"
 )
 _TEXT = re.compile(r"(?:\\[,;: ]|[\s~])*\\(?:text\w*|mathrm|mbox)\{\s*([^{}]*)\}")
 _WORDS = re.compile(
-    r"(?:[ \t$]|\\ ){0,3}(?:\\(?:text|mathrm)\{\s?)?\(?([A-Za-z]+(?:[ /][A-Za-z]+){0,3})"
+    r"(?:[ \t$]|\\[ ,;:]){0,3}(?:\\(?:text|mathrm)\{\s?)?\(?([A-Za-z]+(?:[ /][A-Za-z]+){0,3})"
 )
 _OR_BEFORE = re.compile(
     rf"(?:\$|\b[a-z]\s?=\s?)?({NUMBER.pattern}|\b(?:{SPELLED})\b"
@@ -76,6 +76,7 @@ _BOUND_BEFORE = re.compile(  # of "they need at least \\boxed{5} men" it is the 
 )
 _SENTENCE_OVER = re.compile(r"[\s$*)\]\\]*(?:[.,;:!?]|$)")
 _OPERAND_AFTER = re.compile(r"[ \t]?\$?[ \t]?\$[ \t]?\\(?:pi|cdot|times|sqrt|div|pm)(?![A-Za-z])")
+_SHORT_UNITS = frozenset("cm km mm kg mg ml mL ft".split())
 _MEASURES = ("square", "cubic", "sq", "per")
 
 
@@ -205,7 +206,8 @@ def _named(after: str, inside: str) -> str:
     first = said.group(1).split()[0]
     if first == "unless":
         return rf" \text{{ {said.group(1)} }}"
-    return rf"\text{{ {first}}}" if len(first) > 2 and is_unit(first) else ""
+    known = len(first) > 2 or first in _SHORT_UNITS
+    return rf"\text{{ {first}}}" if known and is_unit(first) else ""
 
 
 def _counted(words: re.Match[str], right: str) -> str:

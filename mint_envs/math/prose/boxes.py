@@ -18,6 +18,8 @@ _COUNTED = re.compile(  # "\\boxed{1} papers and \\boxed{2} bins"
 )
 _NAME = re.compile(r"(?<![A-Za-z\\\d^_])([A-Za-z](?:_\{?\w\}?)?)\s?=\s?$")
 
+_LABEL = re.compile(r"\(([a-h])\)[\s$:]*$")  # (a) \\boxed{5}
+
 Box = tuple[int, int, str | None]
 
 
@@ -90,6 +92,8 @@ def side_by_side(text: str, boxes: list[Box]) -> list[Box]:
 def listed(text: str, group: list[Box]) -> str:
     """The boxes side by side as one answer: ``2, 3``, or ``x=2, y=3`` where they are named."""
     told = [(_NAME.search(text[max(0, at - 12) : at]), said) for at, _, said in group if said]
+    if not any(name for name, _ in told):
+        told = [(_LABEL.search(text[max(0, at - 12) : at]), said) for at, _, said in group if said]
     names = {name.group(1) for name, _ in told if name}
     if len(names) == len(told) > 1:
         return ", ".join(f"{name.group(1)}={said}" for name, said in told if name)

@@ -8,9 +8,11 @@ from .cues import GIVES_UP, NUMBERED, PLANS, RESTATES
 from .endings import in_words
 from .languages import DENIES
 from .phrases import ALIGNED, ASIDE, COPULA, ENUMERATOR, LONGEST, MATH, NOT, VERDICT_WORD
-from .prose import has_value, inside, is_sum, sentence, stated, without_lead
+from .prose import SUPPOSED, has_value, inside, is_sum, sentence, stated, without_lead
 
-_LEADS = re.compile(r"^\s*(?:an?|the|on|facing|heading|pointing)?\s*")
+_LEADS = re.compile(r"^\s*(?:(?:an?|the|on|facing|heading|pointing)\s+)*")
+_REFUSES = re.compile(r"No,\s(?!I\b|that\b|this\b|wait\b|it\b|because\b)")
+_CODE_LINE = re.compile(r"(?:return\b|print\(|def \w+\(|import \w|from \w+ import\b)")
 _PROPERTY = re.compile(
     r"\b(?:is|are)\s(?:an?\s)?(even|odd)(?:\s(?:function|number|integer))?$", re.IGNORECASE
 )
@@ -25,6 +27,8 @@ def conclusion(text: str) -> str:
         return display
     lines = [line.strip() for line in text.strip().split("\n") if line.strip()][-6:]
     for line in reversed(lines):
+        if _CODE_LINE.match(line):
+            return ""
         told = _told(ENUMERATOR.sub("", line, count=1)[-LONGEST:])
         if any(map(GIVES_UP.search, told)):
             return ""
@@ -47,7 +51,7 @@ def _told(line: str) -> list[str]:
 
 
 def _claimed(said: str) -> str:
-    if is_sum(said) or PLANS.search(said) or DENIES.search(said):
+    if is_sum(said) or PLANS.search(said) or DENIES.search(said) or SUPPOSED.search(said):
         return ""
     short = said.partition(", which ")[0]
     if short != said and not has_value(short) and (words := in_words(without_lead(short))):
@@ -58,7 +62,7 @@ def _claimed(said: str) -> str:
 def _verdict_word(said: str) -> str:
     """``true`` of "So the statement is true", ``Yes`` of "Yes, they are congruent"."""
     if NOT.search(said):
-        return ""
+        return "No" if _REFUSES.match(said) else ""
     if has_value(said):
         return _property(said)
     if words := in_words(said):

@@ -30,7 +30,8 @@ _DENIED = re.compile(  # "not", right before a box: what is in it is denied
 )
 _WRONG = r"(?:wrong|incorrect|false|invalid|impossible|a (?:mistake|trap|distractor))"
 DENIED_AFTER = re.compile(  # right after a box or a value
-    r"[\s$*_`)\]}\\]{0,6}(?:\?|,?\s?(?:(?:is|was|would be|seems|looks)\s"
+    r"[\s$*_`)\]}\\]{0,6}(?:\?(?!\s*(?:yes|correct|indeed|right|exactly)\b)"
+    r"|,?\s?(?:(?:is|was|would be|seems|looks)\s"
     rf"(?:also\s|simply\s|clearly\s)?(?:not\b(?!\s(?:on|in|part|among)\b)|{_WRONG}\b)|(?:isn|wasn)['’]t\b"
     rf"|(?:cannot|can['’]t|won['’]t) be\b|(?:does not|doesn['’]t) (?:work|fit)|fails\b"
     rf"|\({_WRONG}\)|which (?:is|was) {_WRONG}\b|-style\b|不是|是错|不对"
@@ -46,9 +47,12 @@ _ASKED = re.compile(
     r"(?::? (?:says?|asks?|is|requires?|wants?|put|write|use))"
     r"\b[^.\n]{0,40}|\buse (?:the |this )?(?:format|form)\b[^.\n]{0,10}"
     r"|\b(?:such as|e\.g\.|(?:for )?example)[,:]?"
-    r"|\b(?:student|someone|somebody|people|they|others?|friend) (?:might |may |could |would )?"
-    r"(?:wrote|writes?|says?|said|claim\w*|thinks?|thought|answer\w*|guess\w*|puts?)\b(?:(?!\b(?:is|are|was|were)\b)[^.\n=]){0,20})"
-    r"[\s$*_`:\"“(]*(?:\\[(\[])?\s*$",
+    r"|\b(?:students?|someone|somebody|people|they|others?|friends?|beginners?|many"
+    r"|one(?= might| may| could| would)) (?:might |may |could |would )?(?:be tempted to )?"
+    r"(?:wrote|writes?|says?|said|claim\w*|thinks?|thought|answer\w*|guess\w*|puts?)\b(?:(?!\b(?:is|are|was|were)\b)[^.\n=]){0,20}"
+    r"|\b(?:asked|told|instructed|supposed|requested)\b[^.\n]{0,40}\b(?:write|put|say|print|use|return)"
+    r"\b[^.\n]{0,20}(?=[\"“`']))"
+    r"[\s$*_`':\"“(]*(?:\\[(\[])?\s*$",
     re.IGNORECASE,
 )
 #: Quick to look for: without one of these the patterns need not be tried.
@@ -58,7 +62,8 @@ _OF_DENIAL = (
 )  # fmt: skip
 _OF_ASKING = (
     "your", "format", "instruction", "prompt", "template", "such as", "e.g.", "example",
-    "student", "some", "people", "they", "other", "friend", "use ",
+    "student", "some", "people", "they", "other", "friend", "use ", "beginner", "many", "one ",
+    "asked", "told", "supposed",
 )  # fmt: skip
 _AFTERTHOUGHT = 400  # characters after an answer in which it is corrected
 _NEAR = 160  # characters beside a box that are looked at
@@ -69,8 +74,8 @@ _CANCELS = re.compile(  # by itself: what was said is withdrawn, whatever follow
     re.IGNORECASE,
 )
 _TURNS = re.compile(  # and a new claim after it is the one that is meant
-    r"\b(?:no(?=[,:])|wait|hmm+|actually|oops|sorry|correction|on second thought|rather"
-    r"|instead|really|in truth"
+    r"\b(?:no(?=[,:])|wait|hold on|not right|hmm+|actually|oops|sorry|correction"
+    r"|on second thought|rather|instead|really|in truth"
     r"|mistake|wrong|recheck\w*)\b|不对|更正|等等|修正",
     re.IGNORECASE,
 )
@@ -153,6 +158,12 @@ RESTATES = re.compile(  # what is asked or given; an earlier sentence may have t
     r"(?:simplified|in (?:its |the )?(?:simplest|lowest|reduced))"
     r"|\banswer (?:has|have|contains|consists|needs|lies|depends)\b"
     r"|\bappears? in\b|^given\s?:|^first(?:ly)?,|\bwe (?:start|begin) with\b"
+    r"|\bwe (?:split|divide|break|separate|consider|distinguish|proceed)\b[^.]*"
+    r"\b\d+ (?:cases|steps|parts)\b"
+    r"|\bthere are \d+ (?:unknowns|variables)\b"
+    r"|\bI(?: will|['’]ll| shall) (?:now |later |also )?(?:use|need|return|come back)\b"
+    r"|\bI (?:only |just )?have (?:only |just )?\d+ (?:more )?"
+    r"(?:minutes?|seconds?|tokens?|words?|tries|attempts?)\b"
     r"|\bin my (?:solution|work|answer)\b|\bI (?:used|tried|wrote|have written)\b"
     r"|^(?:\w+\s){1,3}(?:started|began|starts|begins)(?: out)? with\b(?!.*(?:=|\bso\b))"
     r"|题目(?:说|给|中)|^设",
@@ -175,7 +186,8 @@ _SUPPOSED = re.compile(
 NUMBERED = re.compile(  # "at step 5": the number of a thing that is not counted
     r"\b(?:steps?|cases?|parts?|equations?|eqs?\.|figures?|problems?|questions?|sections?|theorems?"
     r"|lemmas?|methods?|examples?|exercises?|chapters?|hints?|attempts?|solutions?)"
-    r"\s(?:no\.\s|number\s|#)?\(?\d{1,3}\b\)?(?!\s*[-+*/=])",
+    r"\s(?:no\.\s|number\s|#)?\(?\d{1,3}\b\)?(?!\s*[-+*/=])"
+    r"|\b\d{1,3}\s?\\?%\s(?:sure|certain|confident|positive)\b",
     re.IGNORECASE,
 )
 

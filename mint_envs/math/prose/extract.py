@@ -33,10 +33,12 @@ from ..answer.limits import MAX_ANSWER, MAX_TEXT, MAX_WINDOW
 from . import prose
 from .beside import offered_before, statement
 from .boxes import Box, listed, nth_last_box, outermost, side_by_side
+from .choices import chosen
 from .conclusion import conclusion
 from .cues import CORRECTION, UNSURE, corrected, is_denied
 from .found import Found
 from .markers import bare, hashes, later_marker, marker, strict_marker
+from .phrases import THEREFORE
 from .turns import ends_in_program, own_words, without_programs
 
 _CODE = re.compile(r"(?<!`)`([^`\n]{1,60})`(?!`)")  # `2`
@@ -44,14 +46,26 @@ _CODE = re.compile(r"(?<!`)`([^`\n]{1,60})`(?!`)")  # `2`
 _LAST_BOLD = re.compile(r"=\s*\*\*[^*\n]{1,200}\*\*[.\s]*$")
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _OR_ELSE = re.compile(
-    r"[^\d\n.]{0,30}\b(?:or|maybe|perhaps|possibly|alternatively)\s++"
+    r"[^\d\n.]{0,30}\b(?:or|maybe|perhaps|possibly|alternatively)(?:\s|\s?\}[\s$]?)\s*+"
     r"(?:maybe|possibly|perhaps|it (?:could|might|may) be|else)?\s*+"
     r"(-?\\?[$\d][^\s,;]{0,40})",
     re.IGNORECASE,
 )
 _OF_ELSE = ("or", "OR", "Or", "aybe", "erhaps", "ossibly", "lternatively")
-_MORE = re.compile(r"[ \t$]{0,3}(?:and|to|[-–,;])\s?\$?(-?\d[\d.]*)\$?\s*(?:\.?\s*$|\.\s|\n)")
+_MORE = re.compile(
+    r"[ \t$]{0,3}(?:and|to|[-–,;]|\\text\{\s?and\s?\})\s?\$?(-?\d[\d.]*)\$?\s*(?:\.?\s*$|\.\s|\n)"
+)
 _ALREADY = re.compile(r"(?:^|[.:\n]\s|\b(?:is|are) )\$?(-?\d[\d.]*)\$?\s?(?:,|and)\s?[$\s]{0,2}$")
+_ROOT_BEFORE = re.compile(r"(?<![A-Za-z\\])([A-Za-z])_\{?\w\}?\s?=\s?$")
+_ROOT_AFTER = re.compile(  # \\boxed{6}$ and $x_2 = -6$
+    r"[\s$,;]{0,6}(?:\\?(?:quad|text\{)?\s?(?:and|or)\s?\}?)?[\s$]{0,4}([A-Za-z])_\{?\w\}?\s?=\s?"
+    r"([^\s$,;=]{1,40})"
+)
+_OBJECT = 400  # characters at the end in which an object of JSON is looked for
+_FIELD = re.compile(
+    r"\"(?:final[_ ]?)?answer\"\s*:\s*\"?((?:[^\"{}\n\\]|\\.){1,200}?)\"?\s*\}\s*(?:```\s*)?$",
+    re.IGNORECASE,
+)
 _BY_TWELVE = re.compile(r"(?:/|÷|\\div|divided by)\s?(?:12|twelve)\b")
 _NOTHING = Found("", "none", reason="no answer found")
 
@@ -66,7 +80,7 @@ def find(response: str, strict: bool = False) -> Found:
     found = _announced(text, strict)
     if found is None and not strict and not ends_in_program(own):
         end = _last_words(text)
-        found = _whole(end) or _bold(end) or _sentence(end)
+        found = chosen(end) or _whole(end) or _bold(end) or _sentence(end)
         found = _in_dozens(found, end) if found else None
     if found is None or not found.answer.strip():
         return found or _NOTHING
@@ -83,7 +97,7 @@ def _last_words(text: str) -> str:
 def _announced(text: str, strict: bool) -> Found | None:
     """The last claim that a tag, a box, hashes or a marker makes, if it is not withdrawn."""
     found = max(
-        (claim for claim in (_tag(text), _box(text), hashes(text)) if claim is not None),
+        (claim for claim in (_tag(text), _box(text), hashes(text), _field(text)) if claim),
         key=lambda claim: claim.end,
         default=None,
     )
@@ -124,6 +138,13 @@ def _in_tag(inner: str) -> Found:
     if len(inner) > MAX_ANSWER:
         return Found("", "tag", reason="the answer is too long")
     return marker(inner) or Found(bare(prose.answer_of(inner)), "")
+
+
+def _field(text: str) -> Found | None:
+    """The field ``answer`` of an object of JSON that ends the response."""
+    tail = text[-_OBJECT:]
+    found = _FIELD.search(tail) if '"' in tail and "}" in tail[-12:] else None
+    return None if found is None else Found(bare(found.group(1)), "marker", end=len(text))
 
 
 # --- boxes
@@ -185,7 +206,16 @@ def _box_rivals(text: str, boxes: list[Box], group: list[Box]) -> tuple[str, ...
     before = text[max(0, group[0][0] - 40) : group[0][0]]
     if before.rstrip("$ \n").endswith((",", "and")) and (more := _ALREADY.search(before)):
         rivals.append(more.group(1))
+    rivals.append(_other_root(before, after))
     return tuple(filter(None, rivals))
+
+
+def _other_root(before: str, after: str) -> str:
+    """``-6`` of "$x_1 = \\boxed{6}$, $x_2 = -6$"."""
+    root, other = _ROOT_BEFORE.search(before), _ROOT_AFTER.match(after)
+    if not root or not other or root.group(1) != other.group(1):
+        return ""
+    return "" if "\\boxed" in other.group(2) else other.group(2).rstrip(".")
 
 
 # --- without an announcement
@@ -198,6 +228,8 @@ def _whole(text: str) -> Found | None:
     if prose.sentence(text) != text.rstrip(".!。 "):
         return None
     said = prose.without_reason(prose.without_lead(text))
+    if _concludes(text, said):
+        return None
     if (
         ("**" in said and _LAST_BOLD.search(said))
         or text.endswith("?")
@@ -207,6 +239,13 @@ def _whole(text: str) -> Found | None:
     if not prose.is_bare(said):
         return None
     return Found(prose.last_matrix(said.strip("$ .")) or bare(said), "whole")
+
+
+def _concludes(text: str, said: str) -> bool:
+    """Whether what was left out comes to a value: "x = 3 or x = -3, but x > 0, so x = 3"."""
+    rest = text[text.find(said) + len(said) :]
+    so = THEREFORE.search(rest)
+    return so is not None and prose.has_value(rest[so.end() :])
 
 
 def _bold(text: str) -> Found | None:

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import re
 
-_IS = r"\s*(?:final|finale|النهائية|النهائي)?[*_\s]*"
+_RIGHT = (  # what stands between the word for "answer" and that for "is"
+    "final|finale|correcte|correcta|correta|certa|richtige|corretta|giusta|đúng|chính xác|cuối cùng"
+    "|النهائية|النهائي|الصحيحة|الصحيح"
+)
+_IS = rf"\s*(?:{_RIGHT})?[*_\s]*"
 #: To be one of the alternatives of a pattern that ignores case.
 ANNOUNCES = (
-    rf"\b(?:la |a |die )?(?:réponse|resposta|respuesta|antwort|risposta){_IS}"
+    rf"\b(?:la |a |die )?(?:bonne |richtige )?(?:réponse|resposta|respuesta|antwort|risposta){_IS}"
     r"(?:est(?!\s+pas)|é|è|es|ist|lautet|[:：])"
     rf"|\bđáp (?:án|số){_IS}(?:là|[:：])|\bответ{_IS}(?:равен|[:：—–-]|(?=\s\d))"
-    rf"|(?:उत्तर|जवाब){_IS}[:：]?(?=\s*[-\d$\\])|(?:الإجابة|الجواب){_IS}(?:هو|هي|[:：])"
+    rf"|(?:उत्तर|जवाब){_IS}[:：]?(?=\s*(?:[-\d$\\]|\(?[A-J]\)?\s?है))|(?:الإجابة|الجواب){_IS}(?:هو|هي|[:：])"
     r"|(?:答え|解答)(?:は|[:：])|(?:정답|답)(?:은|는|[:：])"
 )
 #: Letters that no formula has: with one of them a text with a value is a sentence.

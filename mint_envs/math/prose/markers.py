@@ -66,6 +66,8 @@ def hashes(text: str) -> Found | None:
     if not values:
         return None
     answer, last = values[-1]
+    if again := _AGAIN.match(answer):
+        answer = prose.after_marker(answer[again.end() :])
     rivals: tuple[str, ...] = ()
     if len(values) > 1 and not last.string[values[-2][1].end() : last.start()].strip():
         rivals = (values[-2][0],)

@@ -47,6 +47,8 @@ NAMED = re.compile(  # x = 3, y = 4 and z = 5
     r"(?<![A-Za-z])[A-Za-z]\s?=\s?[^,;=\s]+(?:(?:,?\s(?:and\s)?|,)[A-Za-z]\s?=\s?[^,;=\s]+)+(?=\W*$)"
 )
 REASON = re.compile(
+    r"(?<!factors)(?<!factored)(?<!written)(?<!expressed)(?<!simplified)(?<!rewrites)(?<!factorizes)"
+    r"(?<!factorises)(?<!factorized)(?<!known)"
     r"[,;]?\s++(?:because|since|as|which|who|so(?![^.\n]{0,200}[\d√π\\])|where|given|when|"
     r"after(?![^.\n]{0,200}\b(?:is|are|was|were|equals)\b)|"
     r"whenever|but|per the|by the|"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from ..answer.units import is_unit
+from .choices import choice_of
 from .cues import DENIED_AFTER, is_denied_after
 from .endings import ending
 from .languages import LETTERS
@@ -52,7 +53,14 @@ _OPENING = re.compile(r"\$|\\[\[(]")
 _LOOK = 1000  # characters in which a formula may hold a full stop
 
 
-_EQUATIONS = re.compile(r"\$[^$]*=[^$]*\$\s*,?\s*and\s*\$")  # "$5x=30$ and $x=6$"
+_EQUATIONS = re.compile(  # one after the other
+    r"\$[^$]*=[^$]*\$\s*,?\s*(?:and|so|thus|hence|therefore|then|giving|or)\b"
+    r"(?:\s*,?\s*(?:so|thus|hence|therefore|then))?\s*,?\s*\$"
+)  # "$5x=30$ and $x=6$"
+_JOINED = re.compile(r"\band\s+\$?$")
+SUPPOSED = re.compile(  # "17 if n were even"
+    r"\b(?:if|unless)\b[^.\n]{0,60}\b(?:were|was|had|even|odd|positive|negative|otherwise)\b"
+)
 _SOLVED = re.compile(r"([A-Za-z])\s*=[^=<>]+")
 _MATRIX = re.compile(r"\\begin\{([bp]?matrix)\}(?:(?!\\begin).)*\\end\{\1\}", re.DOTALL)
 _OF_VALUE = re.compile(r"[\d\\$√π∞²³¹⁰⁴-⁹₀-₉①-⑨]")
@@ -143,7 +151,11 @@ def after_marker(text: str) -> str:
         denied = is_denied_after(text[formula.end() :])
         return "" if denied else _formula_and_more(text, formula)
     said = sentence(text)
+    if choice := choice_of(said):
+        return choice
     if text.lstrip()[len(said) :][:1] == "?" or _DENIED_VALUE.match(said):
+        return ""
+    if SUPPOSED.search(said):
         return ""
     if "(or " in said:
         return said.replace("(", " ").replace(")", " ")
@@ -212,7 +224,7 @@ def stated(said: str) -> str:
 
 def _stated(said: str) -> str:
     said = SUBORDINATE.sub("", said)
-    said = DENIED.sub(" ", said)
+    said = _DENIED_VALUE.sub(" ", DENIED.sub(" ", said))
     if ":" in said and len(_LABELLED.findall(said)) > 1 and not _TOTAL.search(said):
         return ""
     if named := NAMED.search(said[-200:]):
@@ -348,11 +360,16 @@ def _first_value(piece: str) -> str:
         return ""
     at = value.end()
     for later in VALUE.finditer(rest, at):
-        if not BESIDE.search(rest, at, later.start()):
+        if not BESIDE.search(_unlisted(rest[at : later.start()])):
             return ""
         at = later.end()
     said = inside(value) if value.re is MATH else value.group().strip().rstrip(",")
     return said + _tail(rest, value.end())
+
+
+def _unlisted(between: str) -> str:
+    """``between`` without "of": in "17 cans of paint and 3 brushes" both are answers."""
+    return re.sub(r"\bof\b", " ", between) if _JOINED.search(between) else between
 
 
 def _from_general_to_special(said: str) -> list[str]:
