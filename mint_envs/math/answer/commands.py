@@ -21,6 +21,7 @@ from .tree import (
     Node,
     Num,
     Quantity,
+    Relation,
     Sym,
     negative,
 )
@@ -357,6 +358,10 @@ def _determinant(rows: tuple[tuple[Node, ...], ...]) -> Node:
     return Apply("+", tuple(terms))
 
 
+def _is_equation(node: Node) -> bool:
+    return isinstance(node, Relation) and set(node.operators) == {"="}
+
+
 def _bracketed(left: str, right: str, items: list[Node]) -> Node:
     """Items in round or square brackets: a group, a tuple or an interval."""
     if not items:
@@ -366,6 +371,8 @@ def _bracketed(left: str, right: str, items: list[Node]) -> Node:
         if not matching:
             raise Unreadable("one value in brackets that do not match")
         return items[0]
+    if len(items) > 1 and left == "[" and all(map(_is_equation, items)):
+        return Group("list", tuple(items))  # [x = 1, y = 2]
     endless = any(item in (INFINITY, negative(INFINITY)) for item in items)
     if len(items) == 2 and left != "\\langle" and (endless or (left, right) != ("(", ")")):
         return Interval(items[0], items[1], left == "(", right == ")")

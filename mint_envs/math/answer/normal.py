@@ -98,10 +98,15 @@ _PRICED = re.compile(r"\\text\{\s*\\?\$\s*\}|(?<![A-Za-z])US\s?\\?\$")
 _LEAD = re.compile(
     r"^\s*\\text\w*\{\s*+(?:(?:the )?(?:final )?answer(?: is)?|only)\s*+:?\s*+\}", re.IGNORECASE
 )
+_SOLUTION_IS = re.compile(  # "Solution is: $x = 3$"
+    r"^\s*(?:the )?(?:unique |general |only )?(?:solutions?|answers?)(?: set)?(?: is| are)?\s?:?\s*"
+    r"(?=\$|\\[(\[])",
+    re.IGNORECASE,
+)
 _ENDLESS = re.compile(r"(-?\d*\.\d*?)(\d{1,3}?)\2{2,}(?:\d{0,2})\s*(?:\.{2,}|\\[lc]?dots)")
 _UNDOLLARED = re.compile(r"\A(?:\$([^$]+)\$|\$\$([^$]+)\$\$)\Z")
 _STRAY_STOP = re.compile(r"(?<=\})\s*\.\s*(?=[\])]$)")
-_APPROXIMATELY = re.compile(r"^\s*(?:\\approx|\\sim(?![A-Za-z])|≈|∴|=)\s*")
+_APPROXIMATELY = re.compile(r"^\s*(?:\\approx|\\sim(?![A-Za-z])|\\bullet(?![A-Za-z])|≈|∴|=)\s*")
 _SPOKEN_SIGN = re.compile(r"^(?:minus|negative)\s+(?=[\d.])", re.IGNORECASE)
 _OUT_OF = re.compile(r"^(\d{1,9})\s+(?:out of|in)\s+(\d{1,9})$")
 _PERIOD = re.compile(r"(?<!\d)(\d*\.\d*)\((\d{1,20})\)(?=\D|$)")  # 0.1(6)
@@ -125,8 +130,7 @@ def clean(text: str) -> str:
         text = _ascii(text)
     if text[:1] == text[-1:] == "$" and len(text) > 1:
         text = _UNDOLLARED.sub(lambda m: (m[1] or m[2]).strip(), text)
-    text = _SPOKEN_SIGN.sub("-", _APPROXIMATELY.sub("", text))
-    text = respelled(text)
+    text = respelled(_SPOKEN_SIGN.sub("-", _APPROXIMATELY.sub("", _without_lead(text))))
     text = _TO.sub(r"\1:\2", _OUT_OF.sub(r"\1/\2", text))
     text = text.strip("`").replace("**", "" if text.startswith("**") else "**")
     if "\\" in text or "~" in text or "{" in text:
@@ -140,6 +144,12 @@ def clean(text: str) -> str:
     if "mod" in text:
         text = _MODULO.sub(lambda m: rf" \pmod{{{m[1] or m[2] or m[3]}}}", text)
     return text.strip().rstrip(".,;:。\\").strip()
+
+
+def _without_lead(text: str) -> str:
+    """``$x = 3$`` of "Solution is: $x = 3$"."""
+    lead = text[:20]
+    return _SOLUTION_IS.sub("", text) if "olution" in lead or "nswer" in lead else text
 
 
 def _ascii(text: str) -> str:

@@ -231,13 +231,18 @@ class Parser(Amounts):
         return parts[0] if len(parts) == 1 else Group("ratio", tuple(parts))
 
     def region(self) -> Node:
-        node = self.amount()
+        node = self.united() if self.text == "\\bigcup" else self.amount()
         while self.text in _REGIONS:
             kind = _REGIONS[self.next()]
             other = self.amount()
             same = isinstance(node, Group) and node.kind == kind and kind != "minus"
             node = Group(kind, (*(node.items if same else (node,)), other))  # type: ignore[union-attr]
         return node
+
+    def united(self) -> Node:
+        """``\\bigcup_{k=0}^{\\infty} (k, k+1)``: its letter, bounds and regions."""
+        letter, low, high = self.bounds()
+        return Group("bigcup", (letter, low, high, self.amount()))
 
     def sum(self) -> Node:
         before = self.depth

@@ -314,6 +314,10 @@ def _is_rounding(decimal: Num, value: Value) -> bool:
 
 
 def same_relation(comparer: Comparing, a: Relation, b: Relation) -> bool:
+    if all(map(is_constant, (*a.sides, *b.sides))):  # two computations
+        first, second = solved(comparer, a), solved(comparer, b)
+        if first is not None and second is not None:
+            return comparer.same(first, second)
     regions = as_region(a), as_region(b)
     if isinstance(regions[0], Interval) and isinstance(regions[1], Interval):
         return _variable(a) == _variable(b) and comparer.same(*regions)

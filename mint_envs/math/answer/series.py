@@ -17,6 +17,10 @@ class Series(Atoms):
 
     def series(self) -> Node:
         """``\\sum_{k=1}^{n} k^2``: its letter, bounds and terms."""
+        return Apply("sum", (*self.bounds(), self.product()))
+
+    def bounds(self) -> tuple[Sym, Node, Node]:
+        """The letter and bounds that follow a command: ``_{k=1}^{n}``."""
         self.here += 1
         low: Node | None = None
         high: Node | None = None
@@ -32,5 +36,4 @@ class Series(Atoms):
         letter, start = low.sides
         if not isinstance(letter, Sym) or letter.name in ("e", "pi", "inf"):
             raise Unreadable("a sum over no letter")
-        end = Sym("endless") if high == INFINITY else high
-        return Apply("sum", (letter, start, end, self.product()))
+        return letter, start, Sym("endless") if high == INFINITY else high
