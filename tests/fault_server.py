@@ -138,6 +138,9 @@ class Service:
         self.logprobs = True
         self.stops = True
         self.deletes = True
+        self.delays: Callable[[str], float] = lambda path: 0.0  # until the result is there, seconds
+        self.busy_until = 0.0  # updates are worked on one after the other
+        self.beside = 0  # samples that were being drawn when an update came
         self.gate: threading.Barrier | None = None  # holds samples till so many are in flight
         self._lock = threading.RLock()
         self._forget()
@@ -149,6 +152,7 @@ class Service:
         self.models: dict[str, Model] = {}
         self.samplers: dict[str, Model] = {}
         self.futures: dict[str, Any] = {}
+        self.ready: dict[str, float] = {}  # when a result that takes time is there
         self.sessions: set[str] = set()
         if not hasattr(self, "_ids"):
             self._ids = itertools.count(1)
@@ -275,7 +279,7 @@ class Service:
             table = model.logprobs(np.asarray(prompt[:-1], dtype=int))
             picked = table[np.arange(len(prompt) - 1), prompt[1:]]
             answer["prompt_logprobs"] = [None, *map(float, picked)]
-        return self._later(answer)
+        return self._later(answer, "asample")
 
     def _sequence(self, model: Model, prompt: list[int], params: Any, seed: int) -> Any:
         rng, tokens, logprobs = np.random.default_rng(seed), [], []
@@ -301,9 +305,15 @@ class Service:
 
     def do_forward_backward(self, body: Any) -> Any:
         model, given = self._model(body), body["forward_backward_input"]
-        if given["loss_fn"] in self.refused_losses:
-            raise Refused(422, [{"loc": ["loss_fn"], "msg": f"unknown {given['loss_fn']}"}])
-        return self._later(model.forward_backward(given["data"]))
+        self._loss(given["loss_fn"])
+        now = time.monotonic()
+        self.beside += sum(ready > now for ready in self.ready.values())
+        return self._later(model.forward_backward(given["data"]), "forward_backward")
+
+    def do_forward(self, body: Any) -> Any:
+        given = body["forward_input"]
+        self._loss(given["loss_fn"])
+        return self._later(self._model(body).copy().forward_backward(given["data"]))
 
     def do_optim_step(self, body: Any) -> Any:
         return self._later(self._model(body).optim_step(body["adam_params"]))
@@ -342,12 +352,28 @@ class Service:
             raise Refused(404, "no such future")
         return self.futures[body["request_id"]]
 
+    def hold(self, path: str, body: dict[str, Any]) -> None:
+        """Wait, as a service does, until the result that is asked for is there."""
+        if path == "retrieve_future":
+            ready = self.ready.get(body.get("request_id", ""), 0.0)
+            time.sleep(max(0.0, ready - time.monotonic()))
+
     # -- helpers ------------------------------------------------------------------------------
 
-    def _later(self, result: Any) -> Any:
+    def _later(self, result: Any, path: str = "") -> Any:
         request_id = f"request-{next(self._ids)}"
+        if (delay := self.delays(path)) > 0:
+            now = time.monotonic()
+            if path != "asample":
+                now = max(now, self.busy_until)
+                self.busy_until = now + delay
+            self.ready[request_id] = now + delay
         self.futures[request_id] = result
         return {"request_id": request_id}
+
+    def _loss(self, name: str) -> None:
+        if name in self.refused_losses:
+            raise Refused(422, [{"loc": ["loss_fn"], "msg": f"unknown {name}"}])
 
     def _session(self, body: Any) -> None:
         if body["session_id"] not in self.sessions:
@@ -401,6 +427,7 @@ class _Handler(BaseHTTPRequestHandler):
         service.requests.append((path, body or {}, headers))
         if path in service.hooks:
             service.hooks.pop(path)()
+        service.hold(path, body)
         if service.gate is not None and path == "asample":
             service.gate.wait()
         fault = service.script[path].popleft() if service.script[path] else Fault(after=True)

@@ -13,7 +13,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gspo import GSPO  # noqa: E402
 from tiny import model_folder  # noqa: E402
 
 from trainers.backends import (  # noqa: E402
@@ -220,12 +219,11 @@ def test_trainer_log_probs_are_the_samplers(shared: LocalBackend) -> None:
 
 
 @pytest.mark.parametrize("budget", [40, 10_000])
-@pytest.mark.parametrize("loss_fn", ["importance_sampling", "ppo", "cispo", "dro", "gspo"])
+@pytest.mark.parametrize("loss_fn", LOSSES)
 def test_tree_gradients_are_the_plain_ones(
     folder: str, loss_fn: str, budget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Groups as trees, in chunks, against one plain pass a sequence and autograd."""
-    monkeypatch.setitem(LOSSES, "gspo", GSPO)
     monkeypatch.setattr(learning, "_CHUNK", 7)  # less than a response
     made = backend(folder, token_budget=budget)
     _shake(made)

@@ -26,8 +26,8 @@ from trainers.backends.local import LocalBackend  # noqa: E402
 from trainers.config import TrainConfig  # noqa: E402
 from trainers.data import open_data  # noqa: E402
 from trainers.errors import BackendError  # noqa: E402
-from trainers.grpo import sampling  # noqa: E402
 from trainers.rollout import collect  # noqa: E402
+from trainers.stream import sampling  # noqa: E402
 
 pytestmark = pytest.mark.local
 

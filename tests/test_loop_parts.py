@@ -18,10 +18,12 @@ from trainers.backends.bandit import BanditBackend
 from trainers.config import TrainConfig
 from trainers.data import Data, open_data
 from trainers.evaluation import evaluate
-from trainers.grpo import adam_params, sampling, to_datums, with_kl_penalty
-from trainers.metrics import step_metrics
+from trainers.grpo import adam_params
+from trainers.metrics import Learned, step_metrics
 from trainers.pool import EnvPool
 from trainers.rollout import Episode
+from trainers.stream import sampling
+from trainers.teaching import to_datums, with_kl_penalty
 
 
 def episode(reward: float, length: int = 2, scored: bool = True) -> Episode:
@@ -106,10 +108,10 @@ def test_metrics_are_over_measured_episodes() -> None:
     groups = [[episode(1.0), episode(0.0)], [episode(0.5), episode(0.0, scored=False)]]
     datum = groups[0][0].datum(1.0)
     update = UpdateResult({"loss": 2.0}, [np.array([0, 0, -0.75, -0.75])])
-    metrics = step_metrics(groups, [datum], 1, update, 0.0, {"update": 2.0})
+    metrics = step_metrics(config(), groups, [Learned([datum], update)], 1, {"update": 2.0})
     wanted = {
         "reward": 0.5, "accuracy": 1 / 3, "pass_at_group": 0.5, "equal_groups": 0.5,
-        "unmeasured": 0.25, "kl_sample_train": 0.25, "entropy": 0.5, "response_tokens": 2.0,
+        "unmeasured": 0.25, "kl_sample_train": 0.25, "cross_entropy": 0.5, "response_tokens": 2.0,
         "train_tokens_per_s": 2.0, "update/loss": 2.0, "datums": 1,
     }  # fmt: skip
     assert {key: metrics[key] for key in wanted} == pytest.approx(wanted)
@@ -117,10 +119,11 @@ def test_metrics_are_over_measured_episodes() -> None:
 
 def test_what_was_not_measured_is_no_zero_in_the_metrics() -> None:
     blind = [episode(0.0, scored=False)] * 2
-    metrics = step_metrics([blind], [], 1, None, 0.0, {})
+    metrics = step_metrics(config(), [blind], [], 1, {})
     assert metrics["unmeasured"] == 1.0
     assert not {"reward", "reward_std", "accuracy", "pass_at_group"} & set(metrics)
-    metrics = step_metrics([blind, [episode(1.0), episode(0.0)]], [], 1, None, 0.0, {})
+    groups = [blind, [episode(1.0), episode(0.0)]]
+    metrics = step_metrics(config(), groups, [], 1, {})
     assert metrics["pass_at_group"] == 1.0
 
 

@@ -11,6 +11,7 @@ from mint_envs.bench.bench import bench
 from mint_envs.bench.run import Options
 from mint_envs.chat import ChatTask
 from mint_envs.responses.repeats import repeated_sentences
+from trainers.config import TrainConfig
 from trainers.metrics import step_metrics
 from trainers.rollout import Episode
 
@@ -53,6 +54,6 @@ def episode(*tokens: int) -> Episode:
 def test_the_trainer_counts_runs_of_tokens_that_groups_share() -> None:
     run = tuple(range(10))
     groups = [[episode(99, *run), episode(*range(50, 70))], [episode(*run, 98), episode(1, 2)]]
-    assert step_metrics(groups, [], 0, None, 0.0, {})["repeated_sentences"] == 0.5
+    assert step_metrics(TrainConfig(), groups, [], 0, {})["repeated_sentences"] == 0.5
     alone = [[episode(*run), episode(*run)], [episode(*range(20, 40))]]
-    assert step_metrics(alone, [], 0, None, 0.0, {})["repeated_sentences"] == 0.0
+    assert step_metrics(TrainConfig(), alone, [], 0, {})["repeated_sentences"] == 0.0

@@ -17,9 +17,9 @@ from mint_envs.problems import ProblemRef
 from trainers.__main__ import main
 from trainers.advantages import overlong_penalty
 from trainers.config import TrainConfig
-from trainers.grpo import to_datums
 from trainers.metrics import step_metrics
 from trainers.rollout import Episode
+from trainers.teaching import to_datums
 
 ARGV = ["--backend", "bandit", "--steps", "2", "--batch", "6", "--group", "4", "--max-tokens", "2"]
 
@@ -39,7 +39,7 @@ def config(**changes: Any) -> TrainConfig:
 
 
 def metrics(groups: list[list[Episode]], **more: Any) -> dict[str, float]:
-    return step_metrics(groups, [], 0, None, 0.0, {}, **more)
+    return step_metrics(config(**more), groups, [], 0, {})
 
 
 # -- responses that were cut ----------------------------------------------------------------------

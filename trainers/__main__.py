@@ -163,8 +163,13 @@ def _mint_backend(command: Command, lora: LoraParams, checkpoint: str | None) ->
     from .backends.mint import MintBackend
     from .backends.mint_sdk import Lost
 
+    def make(resume_from: str | None) -> MintBackend:
+        backend = begin(resume_from=resume_from)
+        backend.check_loss(config.loss_fn, config.loss_fn_config)
+        return backend
+
     config = command.config
-    make = partial(
+    begin = partial(
         MintBackend,
         config.base_model or _SERVICE_MODEL,
         lora,

@@ -71,6 +71,16 @@ class TrainConfig(BaseModel):
     group: int = Field(4, ge=2, le=2**20, description="responses per prompt")
     max_tokens: Positive = Field(16, description="longest response, in tokens")
     temperature: float = Field(0.8, ge=0.01, le=10, description="sampling temperature")
+    substeps: Positive = Field(1, description="updates on the groups of a step, each on its part")
+    max_steps_off_policy: int = Field(
+        0, ge=0, le=100, description="steps that sampling may be ahead of learning; 0: on-policy"
+    )
+    refill: int = Field(
+        0,
+        ge=0,
+        le=100,
+        description="groups with equal rewards are replaced, by so many times the batch at most",
+    )
     max_turns: Positive = Field(
         100, description="longest episode, in responses; a longer one is left out as unmeasured"
     )
@@ -100,9 +110,18 @@ class TrainConfig(BaseModel):
     loss_fn: Annotated[str, AfterValidator(known_loss)] = Field(
         "importance_sampling", description=f"policy loss: {', '.join(LOSSES)}"
     )
-    clip_low_threshold: float = Field(0.8, description="ppo, cispo: smallest ratio")
-    clip_high_threshold: float = Field(1.2, description="ppo, cispo: largest ratio")
+    clip_low_threshold: float = Field(0.8, description="ppo, cispo, gspo: smallest ratio")
+    clip_high_threshold: float = Field(1.2, description="ppo, cispo, gspo: largest ratio")
     dro_beta: float = Field(0.05, description="dro: weight of the quadratic term")
+    ratio_cap: float = Field(
+        0.0, ge=0, description="a ratio above this counts as this does, in any loss; 0: no cap"
+    )
+    ratio_mask: float = Field(
+        0.0, ge=0, description="where a ratio is above this or below 1 / this, nothing is learned"
+    )
+    ratio_level: Literal["token", "sequence"] = Field(
+        "token", description="cap and mask: the ratio of a token, or the mean of its response's"
+    )
     advantage: Literal["mean", "std", "rloo", "dr_grpo"] = Field(
         "mean", description="baseline of a group"
     )
@@ -195,6 +214,12 @@ class TrainConfig(BaseModel):
             if not re.fullmatch(r"[\w.-]+", name):
                 raise ValueError(f"evals: the name {name!r} may have letters, digits, _ . - only")
         check_range(self.min_pass_rate, self.max_pass_rate)
+        by_rate = self.curriculum or (self.min_pass_rate, self.max_pass_rate) != (None, None)
+        if by_rate and (self.refill or self.max_steps_off_policy):
+            raise ValueError(
+                "problems that are chosen by pass rates follow from all earlier steps: leave out "
+                "refill and max_steps_off_policy, or min_pass_rate, max_pass_rate and curriculum"
+            )
         _ = self.evaluations
         if self.batch * self.group > 2**20:
             raise ValueError(
@@ -220,13 +245,17 @@ class TrainConfig(BaseModel):
 
     @property
     def loss_fn_config(self) -> dict[str, float]:
-        """The thresholds that ``loss_fn`` takes, by the service's keys."""
+        """The thresholds of ``loss_fn``, by the service's keys, and the limits of ratios."""
         values = {
             "clip_low_threshold": self.clip_low_threshold,
             "clip_high_threshold": self.clip_high_threshold,
             "beta": self.dro_beta,
         }
-        return {key: values[key] for key in LOSSES[self.loss_fn].config}
+        limits = {"cap": self.ratio_cap, "mask": self.ratio_mask}
+        return {
+            **{key: values[key] for key in LOSSES[self.loss_fn].config},
+            **{f"{self.ratio_level}_{kind}": value for kind, value in limits.items() if value},
+        }
 
     @property
     def effective_length_norm(self) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .backends import Datum, UpdateResult
+from .backends import Datum, Floats, UpdateResult
+from .config import TrainConfig
+from .losses import out_of_bounds
 from .rollout import Episode
 
 #: A reward from here on is the full mark; sums of turns are not exact.
@@ -17,14 +20,22 @@ FULL_MARK = 1.0 - 1e-9
 _SENTENCE = 10  # tokens of a run that counts as a sentence
 
 
+@dataclass(frozen=True)
+class Learned:
+    """One update: what it was made of, what the backend tells, and the KL to the base model."""
+
+    datums: Sequence[Datum]
+    update: UpdateResult
+    kl_base: float = 0.0
+
+
 def step_metrics(
+    config: TrainConfig,
     groups_P: Sequence[Sequence[Episode]],
-    datums: Sequence[Datum],
+    learned: Sequence[Learned],
     equal_groups: int,
-    update: UpdateResult | None,
-    kl_base: float,
     seconds: Mapping[str, float],
-    temperature: float = 1.0,
+    counts: Mapping[str, float] | None = None,
     faults: Mapping[str, float] | None = None,
     problems: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
@@ -39,13 +50,17 @@ def step_metrics(
     ``entropy`` is the sampler's, estimated from the log-probabilities of what it drew. Those are at
     temperature 1, so of what is drawn at another it is the ``cross_entropy`` between the two, and
     is called so. ``kl_sample_train`` is the mean of sampler minus trainer log-probability before
-    the update (0 if they agree). Seconds are by phase, tokens per second by theirs.
+    each update (0 if they agree), ``kl_sample_train_k3`` the estimate that is never negative;
+    ``ratio_max`` is the largest ratio of the two probabilities of a token, and ``clip_fraction``
+    says how many tokens have one beyond a bound of the loss. ``counts`` are the stream's. Seconds
+    are by phase, tokens per second by theirs.
     """
     episodes = [episode for group in groups_P for episode in group]
     measured = [episode for episode in episodes if episode.scored]
     lengths = np.array([episode.length for episode in episodes])
     logprobs = np.concatenate([np.array(e.logprobs) for e in episodes] or [np.zeros(0)])
     sampled = int(lengths.sum())
+    datums = [datum for one in learned for datum in one.datums]
     trained = sum(len(datum.tokens) for datum in datums)
     return {
         **(_verdicts(groups_P) if measured else {}),
@@ -56,12 +71,14 @@ def step_metrics(
         "response_tokens": _mean(lengths),
         "repeated_sentences": _repeated(groups_P),
         "turns": _mean(np.array([len(episode.acts) for episode in episodes])),
-        "entropy" if temperature == 1 else "cross_entropy": -_mean(logprobs),
-        "kl_sample_train": _kl(datums, update),
-        "kl_base": kl_base,
+        "entropy" if config.temperature == 1 else "cross_entropy": -_mean(logprobs),
+        **_ratios(config, learned),
+        "kl_base": _mean(np.array([one.kl_base for one in learned])),
+        "updates": len(learned),
+        **(counts or {}),
         **{f"problems/{name}": float(count) for name, count in (problems or {}).items()},
         **{f"env/{name}": float(count) for name, count in (faults or {}).items()},
-        **{f"update/{k}": v for k, v in sorted((update.metrics if update else {}).items())},
+        **_told(learned),
         "sample_tokens_per_s": sampled / max(seconds.get("sample_and_score", 0.0), 1e-9),
         "train_tokens_per_s": trained / seconds["update"] if "update" in seconds else 0.0,
         **{f"seconds/{phase}": value for phase, value in seconds.items()},
@@ -126,14 +143,34 @@ def _by_member(episodes: Sequence[Episode]) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _kl(datums: Sequence[Datum], update: UpdateResult | None) -> float:
-    if update is None or not update.logprobs:
-        return 0.0
-    gaps = [
-        (datum.logprobs - lp)[datum.mask > 0]
-        for datum, lp in zip(datums, update.logprobs, strict=True)
-    ]
-    return _mean(np.concatenate(gaps))
+def _told(learned: Sequence[Learned]) -> dict[str, float]:
+    """Return what the backend tells of its updates, as means over those of the step."""
+    found: dict[str, list[float]] = {}
+    for one in learned:
+        for name, value in sorted(one.update.metrics.items()):
+            found.setdefault(f"update/{name}", []).append(value)
+    return {name: sum(values) / len(values) for name, values in found.items()}
+
+
+def _ratios(config: TrainConfig, learned: Sequence[Learned]) -> dict[str, float]:
+    """Return how far trainer and sampler were apart, where the backend tells."""
+    gaps: list[Floats] = [np.zeros(0)]  # sampler minus trainer, of act tokens
+    beyond = [np.zeros(0, dtype=bool)]
+    for one in learned:
+        for datum, lp in zip(one.datums, one.update.logprobs, strict=bool(one.update.logprobs)):
+            acts = datum.mask > 0
+            given = (lp[acts], datum.logprobs[acts])
+            gaps.append(given[1] - given[0])
+            beyond.append(out_of_bounds(config.loss_fn, *given, config.loss_fn_config))
+    gap = np.concatenate(gaps)
+    with np.errstate(over="ignore"):  # ``Run`` says what is not finite
+        ratio = np.exp(-gap)
+    return {
+        "kl_sample_train": _mean(gap),
+        "kl_sample_train_k3": _mean(ratio - 1 + gap),
+        "ratio_max": float(ratio.max()) if len(ratio) else 1.0,
+        "clip_fraction": _mean(np.concatenate(beyond)),
+    }
 
 
 def _mean(values: npt.NDArray[Any]) -> float:

@@ -6,7 +6,7 @@ episodes of one problem. Contexts only grow: prompt + act + observation + act ..
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,9 +14,12 @@ import numpy as np
 
 from mint_envs.problems import ProblemRef
 
-from .backends import Backend, Datum, SampleRequest, SamplingParams
+from .backends import Backend, Datum, Sample, SampleRequest, SamplingParams
 from .errors import TrainerError
 from .pool import EnvPool
+
+Ask = tuple[list[SampleRequest], SamplingParams]
+Samples = list[list[Sample]]
 
 
 @dataclass
@@ -33,6 +36,7 @@ class Episode:
     cut: bool = False  # a response reached max_tokens without an end
     infos: list[Mapping[str, Any]] = field(default_factory=list)
     advantage: float | None = None  # in its group, before any weight; None: not measured
+    weights: int = 0  # the steps that the weights had learned when it was begun
 
     @property
     def length(self) -> int:
@@ -71,24 +75,42 @@ def collect(
         TrainerError: the environment failed ten times in a row, or no prompt fits the model's
             context.
     """
-    pool.grow(len(refs) * group)
+    game = playing(pool, backend, refs, group, params, on_turn, max_turns)
+    samples: Samples | None = None
+    while True:
+        try:
+            ask = game.send(samples)  # type: ignore[arg-type]  # the first is None
+        except StopIteration as end:
+            groups: list[list[Episode]] = end.value
+            break
+        samples = backend.sample(*ask)
+    check_room(backend, params, groups)
+    return groups
+
+
+def playing(
+    pool: EnvPool,
+    backend: Backend,
+    refs: Sequence[ProblemRef],
+    group: int,
+    params: SamplingParams,
+    on_turn: Callable[[int], None] | None,
+    max_turns: int,
+    seat: int = 0,
+) -> Generator[Ask, Samples, list[list[Episode]]]:
+    """Play as ``collect`` does, but let others sample: yield what to ask for, be sent the samples.
+
+    ``seat`` is the first of the pool's copies that are used.
+    """
+    pool.grow(seat + len(refs) * group)
     episodes = [Episode(ref) for ref in refs for _ in range(group)]
-    begun = [i for i, episode in enumerate(episodes) if _begin(pool, i, episode)]
-    room = getattr(backend, "max_context", 1 << 62) - params.max_tokens
-    shortest = min((len(episodes[i].tokens) for i in begun), default=0)
-    if shortest > room:
-        raise TrainerError(
-            f"the prompts are too long: with max_tokens={params.max_tokens} the model has room for "
-            f"{max(room, 0)} tokens, and the shortest has {shortest}. "
-            "Lower --max-tokens, shorten the prompts, or take another --base-model."
-        )
-    running, turn = begun, 0
+    running = [i for i, episode in enumerate(episodes) if _begin(pool, seat + i, episode)]
+    room, turn = room_in(backend, params), 0
     while running := [i for i in running if not _bounded(episodes[i], max_turns, room)]:
         if on_turn is not None:
             on_turn(len(running))
-        turn_params = _seeded(params, turn)
-        acts = _sample(backend, [episodes[i] for i in running], turn_params)
-        results = pool.step(running, acts)
+        acts = yield from _acts([episodes[i] for i in running], _seeded(params, turn))
+        results = pool.step([seat + i for i in running], acts)
         running = [
             index
             for index, act, result in zip(running, acts, results, strict=True)
@@ -98,15 +120,36 @@ def collect(
     return [episodes[i : i + group] for i in range(0, len(episodes), group)]
 
 
-def _sample(
-    backend: Backend, episodes: Sequence[Episode], params: SamplingParams
-) -> list[tuple[int, ...]]:
-    """Sample the next act of each episode, append it, and return the acts in order."""
+def room_in(backend: Backend, params: SamplingParams) -> int:
+    """Return the longest context to which the model can respond, in tokens."""
+    return int(getattr(backend, "max_context", 1 << 62)) - params.max_tokens
+
+
+def check_room(
+    backend: Backend, params: SamplingParams, groups_P: Sequence[Sequence[Episode]]
+) -> None:
+    """Raise TrainerError if nothing was said, since no prompt fits the model's context."""
+    episodes = [episode for group in groups_P for episode in group]
+    room = room_in(backend, params)
+    shortest = min((len(e.tokens) for e in episodes if e.tokens), default=0)
+    if shortest > room and not any(episode.acts for episode in episodes):
+        raise TrainerError(
+            f"the prompts are too long: with max_tokens={params.max_tokens} the model has room for "
+            f"{max(room, 0)} tokens, and the shortest has {shortest}. "
+            "Lower --max-tokens, shorten the prompts, or take another --base-model."
+        )
+
+
+def _acts(
+    episodes: Sequence[Episode], params: SamplingParams
+) -> Generator[Ask, Samples, list[tuple[int, ...]]]:
+    """Have the next act of each episode sampled, append it, and return the acts in order."""
     alike: dict[tuple[int, ...], list[Episode]] = {}
     for episode in episodes:
         alike.setdefault(tuple(episode.tokens), []).append(episode)
     requests = [SampleRequest(context, len(members)) for context, members in alike.items()]
-    for members, samples in zip(alike.values(), backend.sample(requests, params), strict=True):
+    answers = yield requests, params
+    for members, samples in zip(alike.values(), answers, strict=True):
         for episode, sample in zip(members, samples, strict=True):
             start = len(episode.tokens)
             episode.tokens += sample.tokens

@@ -69,6 +69,7 @@ class Run:
         self.folder, self._config, self._log = folder, config, log
         self.next_step = 1
         self.saved_path: str | None = None
+        self.place: Any = None  # of the checkpoint in the stream of problems; None: by the step
         self._lasting: dict[str, Any] | None = None  # the newest that is not rolling
         self._stopping = False
         self._protected = False
@@ -162,13 +163,13 @@ class Run:
         every = self._config.save_every
         return self.interrupted or step == last or bool(every and step % every == 0)
 
-    def save_checkpoint(self, step: int, backend: Backend) -> None:
-        """Save the backend's state after ``step``, and the curve."""
+    def save_checkpoint(self, step: int, backend: Backend, place: Mapping[str, Any]) -> None:
+        """Save the backend's state after ``step``, which problems are done with, and the curve."""
         name = self.folder / "checkpoints" / f"step-{step:06d}"
         with self.undisturbed(), self._writing():
             rolling = not self._lasts(step, self._config.steps)
             sampler, training = backend.save(str(name), rolling)
-            state = {"step": step, "sampler": sampler, "training": training}
+            state = {"step": step, "sampler": sampler, "training": training, "place": place}
             if rolling:
                 state["lasting"] = self._lasting
             else:
@@ -214,6 +215,7 @@ class Run:
         """Drop what was written after the checkpoint: whole and broken lines, and folders."""
         done = int(state["step"])
         self.next_step, self.saved_path = done + 1, state["sampler"]
+        self.place = state.get("place")
         self._lasting = state.get("lasting", dict(state) if done else None)
         for name in ("metrics.jsonl", "rollouts.jsonl", "eval.jsonl"):
             path = self.folder / name
@@ -289,7 +291,7 @@ def read_state(folder: Path) -> dict[str, Any]:
             "step"
         )
     own = {name: _own(folder, state[name]) for name in ("sampler", "training")}
-    more = {"lasting": state["lasting"]} if "lasting" in state else {}
+    more = {name: value for name, value in state.items() if name in ("lasting", "place")}
     return {"step": step, **own, **more}
 
 

@@ -15,7 +15,8 @@ def rollout_row(episode: Episode, decode: Decode) -> dict[str, Any]:
 
     ``turns`` are the responses, ``observations`` what the environment said after each but the
     last. ``pieces`` and ``logprobs`` have one item for each token of the responses;
-    ``advantage`` is that of the whole episode in its group (None: it was not measured).
+    ``advantage`` is that of the whole episode in its group (None: it was not measured), ``weights``
+    the steps that the weights had learned when it was begun.
     """
     last = episode.infos[-1] if episode.infos else {}
     return {
@@ -31,6 +32,7 @@ def rollout_row(episode: Episode, decode: Decode) -> dict[str, Any]:
         "parts": last.get("parts", {}),
         "metadata": last.get("metadata", {}),
         "advantage": episode.advantage,
+        "weights": episode.weights,
         "tokens": episode.tokens,
         "acts": episode.acts,
         "pieces": [

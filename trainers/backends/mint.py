@@ -11,6 +11,8 @@ What can go wrong, and what happens then:
   from the last saved state instead (or from the seed, if nothing was saved) and the updates since
   then are repeated on it from memory. A service that restarted and forgot the model is treated
   the same way: the run goes on, with the weights it would have had.
+- Samples may be drawn beside an update, from other threads. Whoever changes the model, or makes it
+  anew, holds a lock; samples under way on a model that was let go are drawn again on the new one.
 - What remains (retries exhausted, time-out, a refusal) raises ``BackendError``. The state returned
   by the last ``save`` is whole: pass it as ``resume_from``. If the service comes back, this very
   object goes on too, at the state before the call that failed.
@@ -20,16 +22,20 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, TypeVar
 
+import numpy as np
+
 from mint_envs.errors import TokenizerError
 from mint_envs.tokens import Codec
 
 from ..errors import BackendError
+from ..losses import LIMITS, folded
 from . import (
     AdamParams,
     Datum,
@@ -48,6 +54,9 @@ DEFAULT_BASE_URL = "https://mint.macaron.xin"
 #: Updates kept in memory for repetition; after so many without a save the backend saves by itself.
 _JOURNAL = 50
 _ROLLING_S = 7200  # how long a rolling save lives
+_MOST_ANEW = 5  # samples are drawn again so often, if the model is let go under them each time
+#: What the loss of every service is called whose gradient others can be folded into.
+_PLAIN = "importance_sampling"
 T = TypeVar("T")
 
 
@@ -83,9 +92,11 @@ class MintBackend:
     """
 
     name = "mint"
+    overlaps = True  # samples can be drawn beside an update
     # The SDK's clients, made when they are needed.
     _training: Any
-    _sampler: Any  # on the weights as they are now
+    _sampler: Any  # on the weights as they are now, unless it is
+    _stale: bool
     _base_sampler: Any  # on the frozen base model
 
     def __init__(
@@ -116,6 +127,8 @@ class MintBackend:
         url = (base_url or DEFAULT_BASE_URL).rstrip("/")
         self._service = Service(url, api_key, timeout_s, retries, backoff_s)
         self._types = self._service.sdk.types
+        self._lock = threading.RLock()
+        self._epoch = 0  # how often the model was let go
         self._forget()
         self._service.preflight(base_model)
         codec = self._codec(tokenizer)
@@ -144,14 +157,30 @@ class MintBackend:
         A response ends before the first id that the tokenizer does not have (models have more
         output rows than their tokenizer has tokens), as if it had been cut for length there.
 
+        Beside an update they are drawn by the weights before it. Asked for nothing it waits for the
+        update, and takes up the new weights.
+
         Raises:
             BackendError: the service failed, or gave samples without log-probabilities.
         """
-        return self._recovering(lambda: self._sample(requests, params))
+        lost = False
+        for last in [False] * (_MOST_ANEW - 1) + [True]:
+            sampler, epoch = self._sampler_now(wait=not requests)
+            try:
+                return self._sample(sampler, requests, params)
+            except BackendError as error:
+                with self._lock:  # an update that meets the same loss makes the model anew
+                    let_go = self._epoch != epoch
+                    if last or not (let_go or (isinstance(error, Lost) and not lost)):
+                        raise
+                    if not let_go:
+                        lost = True
+                        self._lose(error)
+        raise AssertionError("unreachable")
 
     def base_logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
         """Return the frozen base model's log-probability of each act token (0 off the mask)."""
-        return self._recovering(lambda: self._base_logprobs(datums))
+        return self._alone(lambda: self._base_logprobs(datums))
 
     def update(
         self,
@@ -162,25 +191,54 @@ class MintBackend:
     ) -> UpdateResult:
         """Take one optimizer step on the summed loss; both requests go out before any wait.
 
-        Without data there is no step.
+        Without data there is no step. A loss that services do not know, or with a limit of ratios,
+        takes a forward pass first, from which its gradient is folded into the advantages.
 
         Raises:
             BackendError: the service failed, or refuses the loss. The step is not taken then.
         """
         if not datums:
             return UpdateResult()
-        types = self._types
-        update = _Update(
-            [wire.to_datum(types, datum) for datum in datums],
-            loss_fn,
-            dict(loss_fn_config) or None,
-            wire.to_adam(types, adam),
-        )
-        forward, step = self._recovering(lambda: self._apply(update))
-        self._journal.append(update)
-        if len(self._journal) >= _JOURNAL:
-            self._shorten_journal()
+        with self._lock:
+            if self._folds(loss_fn, loss_fn_config):
+                logprobs = self._alone(lambda: self._logprobs(datums))
+                datums = folded(datums, logprobs, loss_fn, loss_fn_config)
+                loss_fn, loss_fn_config = _PLAIN, {}
+            types = self._types
+            update = _Update(
+                [wire.to_datum(types, datum) for datum in datums],
+                loss_fn,
+                dict(loss_fn_config) or None,
+                wire.to_adam(types, adam),
+            )
+            forward, step = self._alone(lambda: self._apply(update))
+            self._journal.append(update)
+            if len(self._journal) >= _JOURNAL:
+                self._shorten_journal()
         return wire.to_result(forward, step, datums)
+
+    def check_loss(self, loss_fn: str, loss_fn_config: dict[str, float]) -> None:
+        """Ask the service by a forward pass, which learns nothing, whether it takes the loss.
+
+        Raises:
+            BackendError: it does not, or has no forward pass and the loss has to be folded.
+        """
+        folds = self._folds(loss_fn, loss_fn_config)
+        if loss_fn == _PLAIN and not folds:
+            return
+        name, config = (_PLAIN, None) if folds else (loss_fn, dict(loss_fn_config) or None)
+        data = [wire.to_datum(self._types, Datum((0, 0), *[np.array([0.0, 1.0])] * 3))]
+        what = f"--loss-fn {loss_fn}{' with a limit of ratios' * (folds and loss_fn == name)}"
+        try:
+            self._service.wait([self._trainer().forward(data, name, config)], what)
+        except Lost as error:
+            if folds:  # else it shows at the first update
+                raise BackendError(f"{what} needs a forward pass on the service: {error}") from None
+            log.debug("%s", error)
+
+    def _folds(self, loss_fn: str, config: dict[str, float]) -> bool:
+        """Return whether a loss has to be folded, since the wire has no word for it."""
+        return loss_fn not in wire.losses(self._types) or any(key in config for key in LIMITS)
 
     def save(self, name: str, rolling: bool = False) -> tuple[str, str]:
         """Save under ``name``; return (path for ``create_sampling_client``, path to resume from).
@@ -189,12 +247,13 @@ class MintBackend:
         need not know the folders of this machine. Characters outside ``[A-Za-z0-9_-]`` become
         ``-``, since servers refuse them; a name given again gets a number.
         """
-        name = self._unused(re.sub(r"[^A-Za-z0-9_-]+", "-", PurePath(name).name))
-        ttl_s = _ROLLING_S if rolling else self._ttl_s
-        saved = self._recovering(lambda: self._save(name, ttl_s)), str(self._saved)
-        if not rolling:
-            self._kept.append(saved)
-            self._delete_old()
+        with self._lock:
+            name = self._unused(re.sub(r"[^A-Za-z0-9_-]+", "-", PurePath(name).name))
+            ttl_s = _ROLLING_S if rolling else self._ttl_s
+            saved = self._alone(lambda: self._save(name, ttl_s)), str(self._saved)
+            if not rolling:
+                self._kept.append(saved)
+                self._delete_old()
         return saved
 
     def _delete_old(self) -> None:
@@ -217,8 +276,10 @@ class MintBackend:
 
     # -- sampling -----------------------------------------------------------------------------
 
-    def _sample(self, requests: Sequence[SampleRequest], params: SamplingParams) -> Any:
-        sampler, types = self._current_sampler(), self._types
+    def _sample(
+        self, sampler: Any, requests: Sequence[SampleRequest], params: SamplingParams
+    ) -> list[list[Sample]]:
+        types = self._types
         futures = [
             sampler.sample(
                 wire.to_prompt(types, request.context), request.n, wire.to_params(types, params, i)
@@ -257,23 +318,50 @@ class MintBackend:
             for datum, answer in zip(datums, answers, strict=True)
         ]
 
+    def _sampler_now(self, wait: bool) -> tuple[Any, int]:
+        """Return a sampling client and the epoch of its model.
+
+        It is on the weights as they are now; or, unless that is to be waited for, on those before
+        the update that is under way.
+        """
+        epoch, sampler = self._epoch, self._sampler
+        if sampler is not None and not (self._stale or wait):
+            return sampler, epoch
+        if not self._lock.acquire(blocking=wait or sampler is None):
+            return sampler, epoch
+        try:
+            return self._alone(self._current_sampler), self._epoch
+        finally:
+            self._lock.release()
+
     def _current_sampler(self) -> Any:
         """Return a sampling client on the weights as they are now."""
-        if self._sampler is None:
+        if self._sampler is None or self._stale:
             trainer = self._trainer()
             self._sampler = self._on_trainer(
                 lambda: self._service.call(
                     trainer.save_weights_and_get_sampling_client, "weights for sampling"
                 )
             )
+            self._stale = False
         return self._sampler
 
     # -- training -----------------------------------------------------------------------------
 
     def _apply(self, update: _Update) -> tuple[Any, Any]:
         trainer = self._trainer()
-        self._sampler = None
-        return self._on_trainer(lambda: self._submit(trainer, update))
+        done = self._on_trainer(lambda: self._submit(trainer, update))
+        self._stale = True
+        return done
+
+    def _logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
+        """Return the log-probabilities by the weights as they are, which learn nothing from it."""
+        data = [wire.to_datum(self._types, datum) for datum in datums]
+        trainer = self._trainer()
+        (forward,) = self._on_trainer(
+            lambda: self._service.wait([trainer.forward(data, _PLAIN)], "the forward pass")
+        )
+        return wire.all_logprobs(forward, datums)
 
     def _submit(self, trainer: Any, update: _Update) -> tuple[Any, Any]:
         forward = trainer.forward_backward(update.data, update.loss_fn, update.loss_fn_config)
@@ -286,7 +374,7 @@ class MintBackend:
     def _shorten_journal(self) -> None:
         name = self._unused("recovery")
         try:
-            self._recovering(lambda: self._save_state(name, _ROLLING_S))
+            self._alone(lambda: self._save_state(name, _ROLLING_S))
         except BackendError as error:  # the update itself is taken; the next one tries again
             log.warning("%s", error)
 
@@ -325,27 +413,31 @@ class MintBackend:
 
     # -- the model on the service, and how it is made anew --------------------------------------
 
-    def _recovering(self, verb: Callable[[], T]) -> T:
-        """Return ``verb()``; if the model is lost, make it anew and try once more."""
-        try:
-            return verb()
-        except Lost as lost:
-            start = self._saved or "the seed"
-            log.warning(
-                "the model is lost (%s); starting anew from %s and repeating %d updates",
-                lost,
-                start,
-                len(self._journal),
-            )
-            self._drop()
-            return verb()
+    def _alone(self, verb: Callable[[], T]) -> T:
+        """Return ``verb()``, which no other thread disturbs; if the model is lost, make it anew and
+        try once more."""
+        with self._lock:
+            try:
+                return verb()
+            except Lost as lost:
+                self._lose(lost)
+                return verb()
+
+    def _lose(self, lost: BackendError) -> None:
+        """Let go of a model that is lost: whoever needs one next makes it anew."""
+        start, many = self._saved or "the seed", len(self._journal)
+        log.warning(
+            "the model is lost (%s); starting anew from %s and repeating %d updates",
+            lost, start, many,
+        )  # fmt: skip
+        self._drop()
 
     def _trainer(self) -> Any:
         """Return the training client, made anew from the last state and the journal if need be."""
         if self._training is None:
             service = self._service.client()
             training = self._service.call(
-                lambda: self._make_model(service),
+                lambda: self._service.make_model(service, self.model, self._lora, self._saved),
                 f"resuming {self._saved}" if self._saved else "making the model",
             )
             for update in self._journal:
@@ -353,34 +445,11 @@ class MintBackend:
             self._training = training
         return self._training
 
-    def _make_model(self, service: Any) -> Any:
-        """Return a new training client, with the weights and optimizer of the last saved state."""
-        lora = self._lora
-        if self._saved:
-            info = service.create_rest_client().get_weights_info_by_tinker_path(self._saved)
-            self._check_state(info.result(self._service.timeout_s))
-        training = service.create_lora_training_client(
-            base_model=self.model,
-            rank=lora.rank,
-            seed=lora.seed,
-            train_mlp=lora.train_mlp,
-            train_attn=lora.train_attn,
-            train_unembed=lora.train_unembed,
-        )
-        if self._saved:
-            training.load_state_with_optimizer(self._saved).result(self._service.timeout_s)
-        return training
-
-    def _check_state(self, info: Any) -> None:
-        if info.base_model != self.model or info.lora_rank not in (None, self._lora.rank):
-            raise BackendError(
-                f"{self._saved} is of {info.base_model} at rank {info.lora_rank}, this run is of "
-                f"{self.model} at rank {self._lora.rank}. Resume with the settings of that run"
-            )
-
     def _drop(self) -> None:
+        self._forget()  # first: what is cut off by the other is to see why
         self._service.drop()
-        self._forget()
 
     def _forget(self) -> None:
+        self._epoch += 1
         self._training = self._sampler = self._base_sampler = None
+        self._stale = False

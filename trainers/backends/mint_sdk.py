@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import BackendError
+from ..later import later
+from . import LoraParams
 
 _PREFLIGHT_S = 3.0
 _ADMIT_S = 10.0
@@ -42,6 +42,7 @@ class Service:
         self.sdk, self._http_module = _load_sdk()
         self._http: Any = None
         self._client: Any = None
+        self._awaited: list[list[Any]] = []  # what threads are waiting for
 
     def preflight(self, base_model: str) -> None:
         """Raise BackendError on an unreachable host, a refused key or an unknown model."""
@@ -65,29 +66,38 @@ class Service:
             timeout=min(60.0, self.timeout_s),
         )
 
+    def make_model(self, client: Any, model: str, lora: LoraParams, saved: str | None) -> Any:
+        """Return a new training client, with the weights and optimizer of ``saved``, if any."""
+        if saved:
+            info = client.create_rest_client().get_weights_info_by_tinker_path(saved)
+            _check_state(info.result(self.timeout_s), model, lora, saved)
+        training = client.create_lora_training_client(
+            base_model=model,
+            rank=lora.rank,
+            seed=lora.seed,
+            train_mlp=lora.train_mlp,
+            train_attn=lora.train_attn,
+            train_unembed=lora.train_unembed,
+        )
+        if saved:
+            training.load_state_with_optimizer(saved).result(self.timeout_s)
+        return training
+
     def drop(self) -> None:
         """Let go of the session and all that hangs on it, without waiting for the service."""
         http, client = self._http, self._client
         self._http = self._client = None
         if http is not None:
             http.stopped = "the session was closed"
+        for futures in list(self._awaited):
+            _cancel(futures)
         if client is not None:
             client.holder.close()
             asyncio.run_coroutine_threadsafe(http.aclose(), client.holder.get_loop())
 
     def call(self, call: Callable[[], T], what: str, timeout_s: float | None = None) -> T:
         """Return ``call()``, made in a thread, since many calls of the SDK take no time-out."""
-        box: Future[T] = Future()
-        box.set_running_or_notify_cancel()  # from here on only ``run`` ends it
-
-        def run() -> None:
-            try:
-                box.set_result(call())
-            except BaseException as error:
-                box.set_exception(error)
-
-        threading.Thread(target=run, name=f"mint: {what}", daemon=True).start()
-        result: T = self.wait([box], what, timeout_s)[0]
+        result: T = self.wait([later(call, f"mint: {what}")], what, timeout_s)[0]
         return result
 
     def wait(self, futures: list[Any], what: str, timeout_s: float | None = None) -> list[Any]:
@@ -98,6 +108,7 @@ class Service:
         """
         limit = timeout_s or self.timeout_s
         deadline = time.monotonic() + limit
+        self._awaited.append(futures)
         try:
             return [future.result(max(0.0, deadline - time.monotonic())) for future in futures]
         except Exception as error:
@@ -106,6 +117,8 @@ class Service:
         except BaseException:  # Ctrl-C
             _cancel(futures)
             raise
+        finally:
+            self._awaited.remove(futures)
 
     def _explain(self, error: Exception, what: str, limit: float) -> NoReturn:
         """Raise the BackendError (or Lost) that says in one line what ``error`` means."""
@@ -121,6 +134,14 @@ class Service:
         # The key is not in what we send into the SDK; but a server may quote it in its answer.
         message = message.replace(self._key, "***")
         raise (Lost if lost else BackendError)(message[:600]) from None
+
+
+def _check_state(info: Any, model: str, lora: LoraParams, saved: str) -> None:
+    if info.base_model != model or info.lora_rank not in (None, lora.rank):
+        raise BackendError(
+            f"{saved} is of {info.base_model} at rank {info.lora_rank}, this run is of {model} at "
+            f"rank {lora.rank}. Resume with the settings of that run"
+        )
 
 
 def _load_sdk() -> tuple[Any, Any]:

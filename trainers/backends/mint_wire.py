@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import typing
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -127,6 +128,22 @@ def floats(values: Any, length: int, what: str) -> list[float]:
             "The importance ratio needs them: use a server that returns them"
         )
     return numbers
+
+
+def losses(types: Any) -> tuple[str, ...]:
+    """Return the names of losses that the SDK sends."""
+    return typing.get_args(types.LossFnType)
+
+
+def all_logprobs(forward: Any, datums: Sequence[Datum]) -> list[Floats]:
+    """Return the log-probabilities of act tokens (0 elsewhere) that a forward pass gave."""
+    outputs = [output.get("logprobs") for output in forward.loss_fn_outputs]
+    if len(outputs) != len(datums) or any(output is None for output in outputs):
+        raise BackendError(
+            "the service's forward pass gives no log-probabilities: this loss needs them. Choose "
+            "another --loss-fn, and leave --ratio-cap and --ratio-mask out"
+        )
+    return [_aligned(datum, output) for datum, output in zip(datums, outputs, strict=True)]
 
 
 def to_result(forward: Any, step: Any, datums: Sequence[Datum]) -> UpdateResult:

@@ -16,7 +16,7 @@ import numpy as np
 from mint_envs.atomic import whole_folder
 
 from ...errors import BackendError
-from ...losses import LOSSES, loss_terms
+from ...losses import loss_terms, takes_whole
 from .. import (
     AdamParams,
     Datum,
@@ -158,7 +158,7 @@ class LocalBackend:
         Tokens of an episode come in parts there. A loss that needs all of them at once is worked
         out before, from log-probabilities of a pass of their own: the weights are the same.
         """
-        if LOSSES[loss_fn].whole:
+        if takes_whole(loss_fn, config):
             slopes = []
             for datum, lp in zip(datums, self._path.learner.logprobs(datums), strict=True):
                 acts = np.flatnonzero(datum.mask)

@@ -1,0 +1,108 @@
+"""What groups teach: from episodes and their rewards to the datums of an update."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from .advantages import (
+    group_advantages,
+    kl_penalties,
+    length_weights,
+    no_signal,
+    overlong_penalty,
+)
+from .backends import Backend, Datum
+from .config import TrainConfig
+from .rollout import Episode
+
+
+def teaches(config: TrainConfig, group: Sequence[Episode]) -> bool:
+    """Return whether there is a difference between the measured rewards of a group."""
+    rewards = [trained_reward(config, episode) for episode in group if episode.scored]
+    return len(rewards) >= 2 and not no_signal(rewards)
+
+
+def minibatches(
+    config: TrainConfig, groups_P: Sequence[Sequence[Episode]]
+) -> tuple[list[list[Datum]], int]:
+    """Return the datums of each update, of as many groups each as can be, and how many are equal.
+
+    There are ``config.substeps`` of them, or fewer if fewer groups teach.
+    """
+    teaching = [group for group in groups_P if teaches(config, group)]
+    rest = [group for group in groups_P if not teaches(config, group)]
+    _, equal = to_datums(config, rest)
+    many = min(config.substeps, len(teaching))
+    cuts = [i * len(teaching) // max(many, 1) for i in range(many + 1)]
+    parts = [teaching[a:b] for a, b in pairwise(cuts)]
+    return [datums for part in parts if (datums := to_datums(config, part)[0])], equal
+
+
+def to_datums(
+    config: TrainConfig, groups_P: Sequence[Sequence[Episode]]
+) -> tuple[list[Datum], int]:
+    """Return what there is to learn from, and how many groups had equal rewards.
+
+    Unmeasured episodes are in no baseline; a group of fewer than two measured ones teaches
+    nothing, and is counted with the equal ones. With ``overlong="mask"`` a response that was cut
+    counts in the baseline, and is not learned from.
+    """
+    chosen: list[tuple[Episode, float]] = []
+    equal = 0
+    for group in groups_P:
+        measured = [episode for episode in group if episode.scored]
+        if not teaches(config, group):
+            equal += 1
+            _note(measured, [0.0] * len(measured))
+            continue
+        rewards = [trained_reward(config, episode) for episode in measured]
+        advantages_G = group_advantages(rewards, config.advantage)
+        _note(measured, advantages_G.tolist())
+        chosen += [
+            (e, float(a))
+            for e, a in zip(measured, advantages_G, strict=True)
+            if e.length and not (e.cut and config.overlong == "mask")
+        ]
+    if not chosen:
+        return [], equal
+    weights = length_weights(
+        [episode.length for episode, _ in chosen], config.effective_length_norm, config.max_tokens
+    )
+    datums = [e.datum(a * float(w)) for (e, a), w in zip(chosen, weights, strict=True)]
+    return datums, equal
+
+
+def trained_reward(config: TrainConfig, episode: Episode) -> float:
+    """Return the reward that advantages are made of: the environment's, less what is overlong."""
+    if config.overlong != "shape":
+        return episode.reward
+    longest = max((end - start for start, end in episode.acts), default=0)
+    return episode.reward + overlong_penalty(longest, config.max_tokens)
+
+
+def _note(episodes: Sequence[Episode], advantages: Sequence[float]) -> None:
+    """Keep the advantages with the episodes, for whoever reads the transcripts."""
+    for episode, advantage in zip(episodes, advantages, strict=True):
+        episode.advantage = advantage
+
+
+def with_kl_penalty(
+    config: TrainConfig, backend: Backend, datums: Sequence[Datum]
+) -> tuple[list[Datum], float]:
+    """Fold the KL penalty into the advantages; return the datums and the KL to the base model."""
+    if config.kl_penalty_coef == 0.0:
+        return list(datums), 0.0
+    penalties, kl = kl_penalties(
+        [datum.logprobs for datum in datums],
+        backend.base_logprobs(datums),
+        [datum.mask for datum in datums],
+        config.kl_penalty_coef,
+    )
+    scales = length_weights(
+        [int(datum.mask.sum()) for datum in datums], config.effective_length_norm, config.max_tokens
+    )
+    return [
+        Datum(d.tokens, d.mask, d.logprobs, d.advantages + penalty * scale)
+        for d, penalty, scale in zip(datums, penalties, scales, strict=True)
+    ], kl
