@@ -132,6 +132,13 @@ def soak(session: nox.Session) -> None:
 
 
 @nox.session(tags=["live"])
+def episodes(session: nox.Session) -> None:
+    """10,000 scripted episodes over toolkits and templates, each played twice: five minutes."""
+    with_everything(session)
+    session.run("python", "-m", "tests.episodes_tooluse", *session.posargs)
+
+
+@nox.session(tags=["live"])
 def attacks(session: nox.Session) -> None:
     """Programs that attack the sandbox, in the two tiers that need no daemon; on Linux."""
     with_everything(session)

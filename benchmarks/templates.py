@@ -27,7 +27,7 @@ from mint_envs.tooluse.formats.registry import Format
 
 #: Seeds of the episodes that are played with each template.
 SEEDS = range(6)
-_MARK = re.compile(r"<[^<>\s{}']{1,60}>|\[/?[A-Z_]{3,}\]|\[e~\[|\]~\w+\]")
+_MARK = re.compile(r"<[^<>\s{}']{1,60}>|\[\|\w+\|\]|\[/?[A-Z_]{3,}\]|\[e~\[|\]~\w+\]")
 _BLANK_THOUGHT = re.compile(
     r"</?think>|<\|(?:START|END)_THINKING\|>|<\|channel>thought\n<channel\|>"
 )
@@ -168,7 +168,7 @@ def play(env: Any, seed: int) -> tuple[float, bool, str, str]:
     messages = [dict(m) for m in codec.fitting(task.prompt(env.problem))]
     tools = [tool for m in messages for tool in m.pop("tools", ())] or None
     context, request = obs.tolist(), env.problem.request
-    reward, framed, made = 0.0, True, 0
+    reward, framed, made, whole = 0.0, True, 0, ""
     for turn in _one_by_one(request.turns, task.framing):
         ids = [f"id{made + place:07d}" for place in range(len(turn))]
         made += len(turn)
@@ -184,10 +184,14 @@ def play(env: Any, seed: int) -> tuple[float, bool, str, str]:
             mine = task.framing.made(turn, own)
             results = [{**r, "tool_call_id": i} for r, i in zip(results, own, strict=True)]
         messages += [dict(mine), *results]
-        framed &= _rendered(codec, messages, tools, True).endswith(codec.decode(obs.tolist()))
+        with suppress(TokenizerError):  # some refuse two answers in a row
+            whole = _rendered(codec, messages, tools, True)
+        framed &= whole.endswith(codec.decode(obs.tolist()))
     answer = "Done." if request.answer is None else f"Answer: {request.answer}"
     messages.append({"role": "assistant", "content": answer})
-    whole = _rendered(codec, messages, tools)
+    whole = "refused"
+    with suppress(TokenizerError):
+        whole = _rendered(codec, messages, tools)
     text = _text_of_answer(codec, messages, tools, whole, answer)
     ends = codec.chat.ends.answers
     _, reward, *_ = env.step([*codec.encode_response(text), _stop(env, next(iter(ends), ""))])
@@ -219,8 +223,10 @@ def _text_of_answer(
     codec: Any, messages: Sequence[Any], tools: Any, whole: str, answer: str
 ) -> str:
     """Return what the template writes for an answer, up to the end of the turn."""
-    asked = _rendered(codec, messages[:-1], tools, True)
-    text = whole[len(codec.chat.shared(whole, asked)) :]
+    text = answer
+    with suppress(TokenizerError):
+        asked = _rendered(codec, messages[:-1], tools, True)
+        text = whole[len(codec.chat.shared(whole, asked)) :]
     before, found, after = text.rpartition(answer)
     ends = [after.find(mark) for mark in codec.chat.ends.answers if mark in after]
     return before + (found or answer) + after[: min(ends, default=0)]

@@ -4,6 +4,8 @@
     child.ask(b"a question\\n", wall_s=10)      # its next line
     child.end()
 
+    python children.py PID FD COMMAND...    # the command, ended with the process of that id
+
 Whoever asks has a limit by the clock that works in any thread. The sandbox starts its processes by
 itself: what it needs beyond this is walls.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 import math
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -303,6 +306,35 @@ def kill_on_hangup(fd: int, process: int) -> None:
         fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)
 
 
+@contextmanager
+def leashed(command: Sequence[str]) -> Iterator[list[str]]:
+    """Yield a command that does the same, and is killed, with its group, if this process is gone.
+
+    For a child that a foreign package starts, in a group of its own. It opens the reading end of a
+    pipe of ours by its number here: so it needs no descriptor. Elsewhere than on Linux nothing is
+    done, nor to a command that is not there, which whoever starts it will say.
+    """
+    if sys.platform != "linux" or shutil.which(command[0]) is None:
+        yield list(command)
+        return
+    with ExitStack() as stack:
+        source, _ = _pipe(stack, stack)
+        here = [str(os.getpid()), str(source.fileno())]
+        yield [sys.executable, "-I", "-S", __file__, *here, *command]
+
+
+def _run_leashed(process: str, fd: str, *command: str) -> None:
+    """Become the command, with what kills its group when the other process is gone."""
+    ours = f"/proc/{process}/fd/{fd}"
+    with suppress(PermissionError):  # a kernel that does not let us look
+        line = os.open(ours, os.O_RDONLY)
+        os.set_inheritable(line, True)
+        if os.getpgrp() == os.getpid():
+            kill_on_hangup(line, -os.getpid())
+        os.stat(ours)  # not gone in the meantime
+    os.execvp(command[0], command)
+
+
 def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[FileIO, FileIO]:
     """Return the two ends of a pipe, each closed with its stack."""
     source, target = os.pipe()
@@ -334,3 +366,6 @@ def _let_go_of_all() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_let_go_of_all)
+
+if __name__ == "__main__":
+    _run_leashed(*sys.argv[1:])

@@ -40,8 +40,8 @@ TYPES: dict[str, Any] = {
 #: Ends the call that a result is rendered after; no text of a result may hold it.
 SENTINEL = "Zlastvaluez"
 
-_MARK = r"<[^<>\s]+>|\[/?[A-Z_]{3,}\]|\[e~\[|\]~\w+\]"
-_HALF = re.compile(r"(?:<[^<>\s]*|\[[A-Z_/]*)$")
+_MARK = r"<[^<>\s]+>|\[/?[A-Z_]{3,}\]|\[\|[^\[\]|\s]+\|\]|\[e~\[|\]~\w+\]"
+_HALF = re.compile(r"(?:<[^<>\s]*|\[[A-Z_/]*|\[\|[^\[\]|\s]*\|?)$")
 _NUMBERED = re.compile(r"(?:^|:)(\d{1,2})$")
 _ID = "id00{place}wxyz"  # of nine characters: Mistral's takes no others
 
@@ -136,9 +136,16 @@ class ChatTemplate:
     @cached_property
     def lists_tools(self) -> bool:
         """True if a prompt with tools names them."""
-        with suppress(TokenizerError):
-            return TOOLS[0] in self.render([], True)
+        if self.asked_with_tools:
+            return TOOLS[0] in self.asked_with_tools
         return bool(re.search(r"\btools\b", self.source))  # it wants to, and fails
+
+    @cached_property
+    def asked_with_tools(self) -> str:
+        """As ``asked``, with tools; ``""`` if the template refuses them."""
+        with suppress(TokenizerError):
+            return self.render([], True)
+        return ""
 
     @cached_property
     def ways(self) -> tuple[Way, ...]:
@@ -173,13 +180,17 @@ class ChatTemplate:
         """Return what messages add to the prompt for the first of them.
 
         Raises:
-            TokenizerError: the template refuses them, or changes the prompt once they follow it.
+            TokenizerError: the template refuses them.
         """
-        asked, whole = self.render([], True), self.render(messages)
-        text = whole[len(self.shared(whole, asked)) :]
-        if WORDS in text:
-            raise TokenizerError("the prompt changes once an answer follows it")
-        return text
+        return self._added(self.render(messages), self.render([], True))
+
+    def _added(self, whole: str, asked: str) -> str:
+        """Return what a conversation adds to its prompt, by what stands behind the user's words.
+
+        What stands before them may change: by a clock, or since an answer follows.
+        """
+        whole, asked = (text.rpartition(WORDS)[2] for text in (whole, asked))
+        return whole[len(self.shared(whole, asked)) :]
 
     def shared(self, one: str, other: str) -> str:
         """Return the common beginning of two texts, without half a mark."""
@@ -220,7 +231,9 @@ class ChatTemplate:
         if not mine and not seen:  # the mark of the next turn ends this one, after answers too
             return Ends((then or [""])[0], False, answers)
         late = [mark for mark in then if mark in answers]
-        call = (both or late or mine[-1:] or [*answers, ""])[0]
+        # What brings a result may itself end the call, where nothing else stands before it.
+        bare = [mark for mark in then if mark not in (*openers, *self.marks(between))]
+        call = (both or late or mine[-1:] or bare or [*answers, ""])[0]
         return Ends(call, call in mine, tuple(both) or answers)
 
     def _ends_of_answer(self) -> tuple[tuple[str, ...], bool]:
@@ -305,7 +318,11 @@ class ChatTemplate:
     def body(self, text: str) -> str:
         """Return a turn of calls without its end."""
         end = self.ends.call
-        return text[: text.rfind(end)] if self.ends.written and end in text else text
+        if self.ends.written and end in text:
+            return text[: text.rfind(end)]
+        # Nothing follows a last turn: some close its calls there as they close an answer.
+        last = [mark for mark in self.ends.answers if mark and text.rstrip().endswith(mark)]
+        return text[: text.rfind(last[0])] if last else text
 
     @cached_property
     def system_is_harmless(self) -> bool:
@@ -338,8 +355,7 @@ class ChatTemplate:
         reply = self.after_calls(results)
         if not whole.endswith(reply):
             raise TokenizerError("what follows calls depends on what they are")
-        start = len(self.shared(whole, self._fresh(asked, tools, True)))
-        return whole[start : len(whole) - len(reply)]
+        return self._added(whole, self._fresh(asked, tools, True)).removesuffix(reply)
 
     @cached_property
     def answer_frame(self) -> tuple[str, str]:

@@ -21,6 +21,8 @@ TAGS = (
     "reasoning",  # prompts that ask for <reasoning> and <answer>
     "seed:think",  # Seed-OSS
     "longcat_think",  # LongCat
+    "mm:think",  # MiniMax M3
+    "think:opensource",  # Hunyuan 3
 )
 
 #: Marks that are tokens of their own, written in one way only.
@@ -31,13 +33,22 @@ TOKENS = {
     "<|START_THINKING|>": "<|END_THINKING|>",  # Command A Reasoning
     "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus
     "<|channel>thought": "<channel|>",  # Gemma 4
+    "<|open|>think<|sep|>": "<|close|>think<|sep|>",  # Kimi K3
 }
 
-#: gpt-oss: a channel, whose end is that of any message, so that alone it ends no thought.
-_CHANNEL = "<|channel|>analysis<|message|>"
-_CHANNEL_END = (
-    r"<\|end\|>(?:<\|start\|>assistant)?(?:<\|channel\|>final<\|message\|>)?|<\|return\|>"
-)
+#: Messages to oneself, and how they end: as any message does, so that alone it ends no thought.
+CHANNELS = {
+    "<|channel|>analysis<|message|>": (  # gpt-oss
+        r"<\|end\|>(?:<\|start\|>assistant)?(?:<\|channel\|>final<\|message\|>)?|<\|return\|>"
+    ),
+    "<|think|>": r"<\|end\|>(?:<\|begin\|>assistant)?(?:<\|content\|>)?",  # Solar Open
+    "to=self<|message|>": (  # Muse
+        r"<\|eom\|>(?:<\|start\|>assistant)?(?: to=user<\|message\|>)?"
+    ),
+}
+
+#: What ends a thought that the prompt began in words.
+ALONE = ("[BEGIN FINAL RESPONSE]",)  # Apriel
 
 _NAMES = "|".join(map(re.escape, TAGS))
 _QUOTED = (
@@ -47,17 +58,18 @@ _QUOTED = (
     r"""|(?<!`)`(?!`)[^`\n]*`(?!`)"""
 )
 _FENCE = r"(?<![`~])(?:`{3,}+|~{3,}+)[ \t]*+[\w+#.-]*+[ \t\r]*+$"
-_OPENING = "|".join(
-    [rf"<(?i:{_NAMES})(?:[ \t][^<>\n]*+)?(?<!/)>", *map(re.escape, (*TOKENS, _CHANNEL))]
-)
-_CLOSING = "|".join([rf"</(?i:{_NAMES})[ \t]*+>", *map(re.escape, TOKENS.values())])
+_TAG = rf"<(?i:{_NAMES})(?:[ \t][^<>\n]*+)?(?<!/)>"
+_OPENING = "|".join([_TAG, *map(re.escape, (*TOKENS, *CHANNELS))])
+_CLOSING = "|".join([rf"</(?i:{_NAMES})[ \t]*+>", *map(re.escape, (*TOKENS.values(), *ALONE))])
 _SPEECH = re.compile(
     f"(?P<quoted>{_QUOTED})|(?P<fence>{_FENCE})|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})",
     re.MULTILINE,
 )
 _FIRST = "<[◁"  # what marks begin with: most texts are done with at a glance
-_MARK = re.compile(f"{_OPENING}|{_CLOSING}")
-_CLOSED = re.compile(_CLOSING)
+_WORDY = tuple(mark for mark in CHANNELS if mark[0] not in _FIRST)  # searched for apart: faster
+_PLAIN = [mark for mark in (*TOKENS, *CHANNELS) if mark not in _WORDY]
+_MARK = re.compile("|".join([_TAG, *map(re.escape, _PLAIN), _CLOSING]))
+_OPENED, _CLOSED = re.compile(_OPENING), re.compile(_CLOSING)
 _NEXT_FENCE = re.compile(_FENCE, re.MULTILINE)
 
 #: Taking thoughts out may join what was about them to new marks. No honest text does it twice.
@@ -91,6 +103,11 @@ def first_closed(text: str) -> int:
     return found.end() if found else 0
 
 
+def opens_thought(text: str) -> bool:
+    """Tell whether a text begins with a mark that opens a thought."""
+    return _OPENED.match(text) is not None
+
+
 def blanked(text: str) -> str:
     """Return ``text`` with thoughts as spaces, so that every other character keeps its place."""
     return without(text, thoughts(text), " ")
@@ -99,7 +116,7 @@ def blanked(text: str) -> str:
 def thoughts(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of every thought in ``text``, marks included, in order."""
     found: list[tuple[int, int]] = []
-    at = 0 if any(sign in text for sign in _FIRST) and _MARK.search(text) else len(text)
+    at = 0 if _may_hold_marks(text) else len(text)
     while match := _SPEECH.search(text, at):
         at, kind = match.end(), match.lastgroup
         if kind == "fence":
@@ -110,6 +127,12 @@ def thoughts(text: str) -> list[tuple[int, int]]:
         elif kind == "closing":
             found = [(0, at)]
     return found
+
+
+def _may_hold_marks(text: str) -> bool:
+    if not any(sign in text for sign in _FIRST):
+        return False
+    return any(mark in text for mark in _WORDY) or _MARK.search(text) is not None
 
 
 def _end_of_fence(text: str, opening: re.Match[str]) -> int:
@@ -129,7 +152,7 @@ def _end_of_thought(text: str, opening: re.Match[str]) -> int:
 
 
 def _closing_pattern(opening: str) -> re.Pattern[str]:
-    return _ends_of(opening if opening in (*TOKENS, _CHANNEL) else _tag_name(opening))
+    return _ends_of(opening if opening in (*TOKENS, *CHANNELS) else _tag_name(opening))
 
 
 def _tag_name(tag: str) -> str:
@@ -138,8 +161,8 @@ def _tag_name(tag: str) -> str:
 
 @cache
 def _ends_of(kind: str) -> re.Pattern[str]:
-    if kind == _CHANNEL:
-        end = _CHANNEL_END
+    if kind in CHANNELS:
+        end = CHANNELS[kind]
     else:
         end = re.escape(TOKENS[kind]) if kind in TOKENS else rf"</(?i:{kind})[ \t]*+>"
     return re.compile(f"{_QUOTED}|(?P<end>{end})")

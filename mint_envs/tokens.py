@@ -92,10 +92,10 @@ class Codec:
         if not re.search(r"tool|ipython", template):
             return False  # it may print the role, as any; the model has never seen it
         try:
-            text = self._after_assistant([Message(role="tool", content=_RESULT)])
+            text = self._after_assistant([Message(role="tool", content=_RESULT)] * 2)
         except TokenizerError:
             return False
-        return text.count(_RESULT) == 1
+        return text.count(_RESULT) == 2
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ``ids``, special tokens included; never raises for ids in range."""

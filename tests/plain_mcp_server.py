@@ -26,7 +26,7 @@ NUMBER = {"type": "integer"}
 TOOLS = [
     tool("add", a=NUMBER, b=NUMBER), tool("write_note", name=TEXT, text=TEXT),
     tool("read_note", name=TEXT), tool("shout", size=NUMBER), tool("hang"), tool("die"),
-    tool("forge"),
+    tool("forge"), tool("compute"),
 ]  # fmt: skip
 WAYS = {
     "lies": [tool("lie", {"type": "object", "properties": {"a": {"$ref": "#/nowhere"}}})],
@@ -46,6 +46,8 @@ def run(name: str, given: dict[str, Any]) -> str:
         return notes.get(given["name"], "Error: there is no note")
     if name == "hang":
         time.sleep(600)
+    while name == "compute":
+        pass
     if name == "die":
         os._exit(3)
     if name == "forge":

@@ -139,6 +139,30 @@ def test_a_server_that_nobody_uses_any_more_is_ended() -> None:
     assert gone(mine)
 
 
+_PARENT = """
+import sys
+from mint_envs.tooluse.toolkits.mcp import McpTools
+kit = McpTools(sys.argv[1], call_s=600.0)
+kit.run("add", {"a": 1, "b": 1})
+print("up", flush=True)
+kit.run("compute", {})
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it sees the end of its input")
+def test_a_server_that_computes_for_ever_ends_with_a_parent_that_is_killed() -> None:
+    before = set(running(str(SERVER)))
+    command = [sys.executable, "-c", _PARENT, COMMAND]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        time.sleep(0.5)  # it computes
+        mine = set(running(str(SERVER))) - before - {process.pid}
+        assert mine
+        process.kill()
+        assert gone(mine)
+
+
 @pytest.mark.parametrize(
     ("where", "message"),
     [

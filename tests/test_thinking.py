@@ -14,13 +14,15 @@ from mint_envs.chat import grade_instructions
 from mint_envs.code.extract import extract
 from mint_envs.core import Reward
 from mint_envs.math import grade
-from mint_envs.thinking import TAGS, TOKENS, aloud, blanked, spoken, thoughts
+from mint_envs.thinking import ALONE, CHANNELS, TAGS, TOKENS, aloud, blanked, spoken, thoughts
 from mint_envs.tooluse import parse_calls, write_calls
 
 PAIRS = {
     **{f"<{name}>": f"</{name}>" for name in TAGS},
     **TOKENS,
     "<|channel|>analysis<|message|>": "<|end|><|start|>assistant<|channel|>final<|message|>",
+    "<|think|>": "<|end|><|begin|>assistant<|content|>",
+    "to=self<|message|>": "<|eom|><|start|>assistant to=user<|message|>",
 }
 PROGRAM = "def f():\n    print('<think>')\n    return \"</think>\""
 
@@ -33,9 +35,9 @@ def test_every_mark_that_models_write(opening: str, closing: str) -> None:
     assert spoken(f"{opening}\n{closing}") == ""
 
 
-@pytest.mark.parametrize("opening", [o for o in PAIRS if "channel" not in o])
-def test_a_block_that_the_template_opened(opening: str) -> None:
-    assert spoken(f"So it is 4.{PAIRS[opening]}5") == "5"
+@pytest.mark.parametrize("closing", [PAIRS[o] for o in PAIRS if o not in CHANNELS] + [*ALONE])
+def test_a_block_that_the_template_opened(closing: str) -> None:
+    assert spoken(f"So it is 4.{closing}5") == "5"
 
 
 @pytest.mark.parametrize(
@@ -197,7 +199,7 @@ def test_what_is_only_thought_earns_nothing(
         f"{opening}{right}", f"{opening}{right}{closing}", f"{opening}{right}{closing}\nI see.",
     ):  # fmt: skip
         assert verdict(thought).score == 0.0
-    if "channel" not in opening:
+    if opening not in CHANNELS:
         assert verdict(f"{right}{closing}").score == 0.0
         assert verdict(f"{right}{closing}\nI see.").score == 0.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pickle
 import re
@@ -14,12 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers_for_tests import small_tokenizer
-from tool_templates import KNOWING, NESTED, REFUSED, knowing_tokenizer
+from tool_templates import BARS, INLINE, KNOWING, NESTED, REFUSED, knowing_tokenizer
 
 from benchmarks import templates as rows
 from mint_envs import TokenEnv
 from mint_envs.errors import SettingError
-from mint_envs.templates import ChatTemplate
+from mint_envs.rendering import rendered_freely
+from mint_envs.templates import WAYS, ChatTemplate, Ends
 from mint_envs.testing import check_env
 from mint_envs.tokens import Codec
 from mint_envs.tooluse import (
@@ -34,7 +36,7 @@ from mint_envs.tooluse.formats.framing import Framing
 from mint_envs.tooluse.formats.learn import chat_template, learn, outcome
 from mint_envs.tooluse.formats.registry import format_named
 
-PRINTING = [shape for shape in KNOWING if shape != "unprinted"]
+PRINTING = [shape for shape in KNOWING if shape not in ("unprinted", "said")]
 TOOLS = [
     {"name": name, "parameters": {"type": "object", "properties": {"s": {"type": "string"}}}}
     for name in ("f", "g")
@@ -61,7 +63,7 @@ def test_the_format_comes_from_the_template(shape: str) -> None:
     framing: Framing = env.task.framing  # type: ignore[attr-defined]
     assert framing.format == KNOWING[shape][4] == format_of(KNOWING[shape][0])
     assert framing.lists_tools
-    assert framing.told == (shape == "unprinted")
+    assert framing.told == (shape not in PRINTING)
     if shape in ("glm", "stern", "marks"):
         check_env(env, problems=1, other_process=False)
 
@@ -112,6 +114,39 @@ def test_what_was_learned_is_kept() -> None:
     assert chat is Codec(knowing_tokenizer("lists")).chat
     assert chat is not None
     assert learn(chat) is learn(chat)
+
+
+def test_marks_are_seen_without_a_tokenizer() -> None:
+    assert chat_template(BARS).ends == Ends("[|endofturn|]", True, ("[|endofturn|]",))
+    assert chat_template(INLINE).ends == Ends("<|seen>", False, ("<turn|>",))
+
+
+@pytest.mark.parametrize("shape", ["hermes", "lists", "tags"])
+def test_a_prompt_that_changes_while_it_is_asked(shape: str) -> None:
+    """A clock in it, or instructions that go once an answer follows."""
+    source, count = KNOWING[shape][0], itertools.count()
+
+    def render(messages: Any, tools: Any, prompt: bool) -> str:
+        ask = f" Call a tool if you need one. {len(messages)}" if prompt else ""
+        return f"{next(count)}{ask}" + rendered_freely(source, {}, messages, tools, prompt)
+
+    calls = [("alpha_tool", {"s": "x"}), ("beta_tool", {"s": "y"})]
+    fixed, moving = chat_template(source), ChatTemplate(render, source)
+    one, other = learn(moving), learn(fixed)
+    assert (one.how, one.way, one.outcomes) == (other.how, other.way, other.outcomes)
+    assert moving.written_calls(calls, WAYS[0]) == fixed.written_calls(calls, WAYS[0])
+
+
+def test_a_template_that_stutters_at_the_third_call() -> None:
+    """As DeepSeek's for its small models: the end of the turn stands between calls."""
+    source = KNOWING["hermes"][0]
+    again = "{% if loop.index > 1 %}<|im_end|>{% endif %}{% endfor %}<|im_end|>"
+    stutters = source.replace(
+        "{% endfor %}<|im_end|>\n{% endif %}{% endfor %}", again + "\n{% endif %}{% endfor %}"
+    )
+    assert stutters != source
+    learned = learn(chat_template(stutters))
+    assert (learned.format.name, dict(learned.outcomes)["three"]) == ("hermes", "unrendered")
 
 
 # -- what is refused ----------------------------------------------------------------------------
@@ -279,6 +314,8 @@ def test_no_value_becomes_another_call_in_a_named_format(format: str, data: Any)
         ("llama", ("<|eot_id|>", "<|eom_id|>"), ("<|start_header_id|>",)),
         ("stern", ("</s>",), ("[INST]", "[/INST]", "[TOOL_RESULTS]")),
         ("hermes", ("<|im_end|>", "<|endoftext|>"), ("<|im_start|>",)),
+        ("inline", ("<|seen>", "<turn|>"), ("<|call>", "<call|>", "<seen|>", "<|turn>")),
+        ("bars", ("[|endofturn|]",), ("[|assistant|]", "[|user|]", "[|tool|]")),
     ],
 )
 def test_what_ends_a_turn(shape: str, stops: Any, no_stops: Any) -> None:
@@ -375,3 +412,23 @@ def test_templates_that_are_refused(shape: str) -> None:
 def test_an_unknown_format_is_named() -> None:
     with pytest.raises(SettingError, match="format='hermess' is unknown"):
         format_named("hermess")
+
+
+#: What a thought may hold, and what no call holds.
+MUSING = (
+    'Shall I use {"a": 1}, f(x=[1]) or <b>? It\'s "so" (or not), {k: v}, <x> and </y>.',
+    "No brace is closed: { ( [ < \" '",
+    "None is opened: } ) ] > ' and 'it's' \n\n``` \n",
+    "",
+)
+
+
+@pytest.mark.parametrize("shape", KNOWING)
+@pytest.mark.parametrize("musing", MUSING)
+@pytest.mark.parametrize("opening", ["<think>\n", "", "<think>", "\n<think>"])
+def test_a_thought_before_a_call_is_no_part_of_it(shape: str, musing: str, opening: str) -> None:
+    """The opening mark may stand in the prompt; brackets and quotes stand in any thought."""
+    framing: Framing = env_of(shape).task.framing  # type: ignore[attr-defined]
+    calls = [("set_value", {"key": "a", "value": "b"})]
+    text = f"{opening}{musing}\n</think>\n\n{framing.calls(calls)}"
+    assert [(call.name, call.arguments) for call in framing.read(text, None)] == calls

@@ -181,6 +181,42 @@ NAMED = chatml(
 )
 #: As LFM2: the tools are listed, but calls are not printed.
 UNPRINTED = chatml("", system="{{ messages[0].content }}\nTools: <|tool_list_start|>")
+#: As Llama 3.2's and ToolACE's: the prompt tells of Python calls; calls in history are no Python.
+SAID = chatml(
+    "{% if m.tool_calls %}["
+    + _EACH
+    + "{{ f.name }}("
+    + _PAIRS
+    + "{{ k }}={{ v }}"
+    + _COMMA
+    + "{% endfor %})"
+    + _COMMA
+    + "{% endfor %}]{% endif %}",
+    system="Answer with [func_name1(name1=value1, ...)].\n{{ messages[0].content }}",
+)
+#: As EXAONE, and Command A: bars are marks, and before calls stands an empty thought.
+BARS = (
+    "{% for m in messages %}[|{{ m.role }}|]{{ m.content or '' }}"
+    "{% if loop.first and tools %}{{ tools | tojson }}{% endif %}"
+    "{% if m.tool_calls %}<think>\n\n</think>\n<acts>["
+    + _EACH
+    + '{"tool": "{{ f.name }}", "input": {{ f.arguments | tojson }}}'
+    + _COMMA
+    + "{% endfor %}]</acts>{% endif %}[|endofturn|]\n{% endfor %}"
+    "{% if add_generation_prompt %}[|assistant|]{% endif %}"
+)
+#: As some of Gemma 4's: a result stands right behind its call, whose turn goes on.
+INLINE = (
+    "{% set v = namespace(last='') %}"
+    "{% for m in messages %}{% if m.role == 'tool' %}<|seen>{{ m.name }}:{{ m.content }}<seen|>"
+    "{% else %}{% if v.last != 'tool' or m.role != 'assistant' %}<|turn>{{ m.role }}\n{% endif %}"
+    "{{ m.content or '' }}{% if loop.first and tools %}{{ tools | tojson }}{% endif %}"
+    + _EACH
+    + "<|call>{{ f.name }} {{ f.arguments | tojson }}<call|>{% endfor %}"
+    "{% if not (m.tool_calls and not loop.last) %}<turn|>\n{% endif %}{% endif %}"
+    "{% set v.last = m.role %}{% endfor %}"
+    "{% if add_generation_prompt and v.last != 'tool' %}<|turn>assistant\n{% endif %}"
+)
 #: Keys are tags themselves: no grammar here says that.
 NESTED = chatml(
     _EACH
@@ -229,6 +265,21 @@ KNOWING: dict[str, Row] = {
     "pythonic": _like_qwen(PYTHONIC, "derived: Python call"),
     "named": _like_qwen(NAMED, "derived: name, JSON", "<|use|>", "<|with|>", "<|used|>"),
     "unprinted": _like_qwen(UNPRINTED, "lfm2", "<|tool_call_start|>", "<|tool_call_end|>"),
+    "said": _like_qwen(SAID, "llama_pythonic"),
+    "bars": (
+        BARS,
+        ["[|system|]", "[|user|]", "[|assistant|]", "[|tool|]", "[|endofturn|]"],
+        ["<acts>", "</acts>"],
+        "[|endofturn|]",
+        "derived: JSON list",
+    ),
+    "inline": (
+        INLINE,
+        ["<|turn>", "<turn|>", "<|seen>", "<seen|>", "<|call>", "<call|>"],
+        [],
+        "<turn|>",
+        "derived: name, JSON",
+    ),
     "roleless": (ROLELESS, _CHATML, _TAGS, "<|im_end|>", "hermes"),
 }
 REFUSED: dict[str, Row] = {"nested": _like_qwen(NESTED, "")}

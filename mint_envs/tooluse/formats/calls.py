@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from ...errors import SettingError
-from ...thinking import first_closed, thoughts, without
+from ...thinking import first_closed, opens_thought, thoughts, without
 from ..toolkits.schemas import ToolTable
 from .registry import Format, format_named
 from .scan import Attempt, failed
@@ -126,7 +126,10 @@ def _apart(
         crossed |= bool(a) and _left_over(text[a:b], *format.plain)
         crossed |= any(one.end <= a for one in found) and format.plain[0] in text[a:b]
     start, end = silent[0]
-    if not (crossed or start):  # closed, not opened: by the template, perhaps, or in a value
+    whole = first_closed(text) == end and opens_thought(text)  # nothing stands before it
+    if not (
+        crossed or start or whole
+    ):  # closed, not opened: by the template, perhaps, or in a value
         crossed = _in_a_value(text[:end], text[end:], *format.plain, format.opened)
     if not crossed:
         return found

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ...errors import TokenizerError
 from ...templates import ANSWER, LAST, ONE, PROSE, TOOLS, ChatTemplate, Way, alike
+from ...thinking import aloud
 from .grammar import Grammar, JsonGrammar, ObjectGrammar
 from .scan import named_call
 from .strict import read_value
@@ -154,6 +155,7 @@ def _seams(chat: ChatTemplate, way: Way, spans: Spans) -> _Seams:
         before = said[: spans(said)[0][0]] if PROSE in said else opening
         both = alike(opening[::-1], before[::-1])
         opening = opening[len(opening) - both :].lstrip()
+    opening = aloud(opening).lstrip()  # an empty thought before the calls is no part of them
     with suppress(TokenizerError, ValueError):  # one call a message
         two = chat.turn([(_A, PAIR), (_B, PAIR)], way)
         (_, end), (start, _) = spans(two)[:2]

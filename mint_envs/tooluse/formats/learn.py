@@ -8,6 +8,7 @@ grammar, since it forgives what models really write. A template that neither rea
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -58,11 +59,15 @@ _TABLE: tuple[dict[str, Any], ...] = tuple(
     for name in TOOLS
 )
 
-#: Templates that print no calls, of models that are known to write them: what their text holds.
-UNPRINTED = (
-    ("<|tool_list_start|>", "lfm2"),  # LFM2
-    ("List of tools: [", "lfm2"),  # LFM2.5
-    ("respond only with <|tool_call|> followed by a JSON list", "granite33"),  # Granite 3.x
+#: What a prompt, or its template, says of a format in words: for templates that print no calls, or
+#: print them otherwise than they say.
+SAID = (
+    (r"<\|tool_list_start\|>", "lfm2"),  # LFM2
+    (r"List of tools: \[", "lfm2"),  # LFM2.5
+    (r"<\|tool_call\|> followed by a JSON list", "granite33"),  # Granite 3.1, 3.3
+    (r"<tool_call>\s*\{['\"](?:name|arguments)", "hermes"),  # SmolLM3, Falcon-H1
+    (r"\[func_name1\(\w+=", "llama_pythonic"),  # Llama 3.2 and 4, Gemma 3, ToolACE
+    (r'\{"name": function name, "parameters":', "llama3_json"),  # Llama 4
 )
 
 
@@ -71,9 +76,9 @@ class Learned:
     """What a template speaks.
 
     ``how``: ``"known"``, ``"derived"``, or ``"told"``: known by name, since the template prints
-    no calls. ``way``: how the template takes calls. ``outcomes``: by probe ``"exact"``,
-    ``"alike"`` (the template prints other calls just so), or
-    ``"unrendered"``.
+    no calls, or none that can be read, and says in words how to write them. ``way``: how the
+    template takes calls. ``outcomes``: by probe ``"exact"``, ``"alike"`` (the template prints
+    other calls just so), or ``"unrendered"``.
     """
 
     format: Format
@@ -101,10 +106,10 @@ def learn(chat: ChatTemplate) -> Learned:
         if how == "derived":
             told = ", ".join(f"{probe} {outcome}" for probe, outcome in bad.items())
             faults.append((len(bad), f"{format.name}: {told}"))
-    if not chat.ways:
-        for sign, name in UNPRINTED:
-            if sign in chat.source:
-                return Learned(FORMATS[name], "told", None)
+    said = f"{chat.asked_with_tools}\n{chat.source}"
+    for sign, name in SAID:
+        if re.search(sign, said):
+            return Learned(FORMATS[name], "told", None)
     raise SettingError(_refusal(chat, min(faults)[1] if faults else chat.why_silent))
 
 
@@ -158,6 +163,8 @@ def outcome(
         return "unrendered"
     if words and calls and chat.ended_before(text, words, _A):
         return "unrendered"  # the words are a turn of their own
+    if len(calls) > 1 and chat.ended_before(text, calls[0][0], calls[-1][0]):
+        return "unrendered"  # and so are some calls
     found = read_probe(format, chat.body(text))
     if found is None:
         return "refused"

@@ -55,7 +55,12 @@ def _pythonic_message(text: str, at: int) -> tuple[list[Attempt], int]:
     reader = LiteralReader(text, len(text))
     at = reader.space(at)
     if _LIST.match(text, at):
-        return _call_list(text, reader, at)
+        calls, end = _call_list(text, reader, at)
+        good = not any(call.fault for call in calls)
+        if good and (text.startswith("[", end) or text.startswith((")", "]"), reader.space(end))):
+            told = "something follows the list of calls"  # one bracket too many, or an expression
+            return [failed(at, end, "invalid_python", told)], end
+        return calls, end
     if _SINGLE.match(text, at):
         return _single_call(text, reader, at)
     return [], at

@@ -50,7 +50,9 @@ class TagGrammar(Grammar):
 
     @property
     def plain(self) -> tuple[str, str] | None:
-        return self.first.strip() or self.open.strip(), self.forms[0].end.strip() or self.close
+        """Marks, where there are some: brackets and quotes stand in any thought."""
+        opening, closing = (self.first, self.open), (self.forms[0].end, self.close)
+        return _marked(opening), _marked(closing)
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -169,6 +171,12 @@ class TagGrammar(Grammar):
         fitting = [form for form in self.forms if kind in form.types]
         others = [form for form in self.forms if form.types != {"s"}]
         return [*fitting, *others, *self.forms][0]
+
+
+def _marked(texts: tuple[str, ...]) -> str:
+    """Return the first text with a mark in it, else the first that is not blank."""
+    stripped = [text.strip() for text in texts]
+    return next((t for t in stripped if "<" in t), "") or next(filter(None, stripped), "")
 
 
 def type_of(value: Any) -> str:

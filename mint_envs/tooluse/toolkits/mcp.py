@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from ...children import leashed
 from ...errors import SettingError
 from . import TOOLKITS
 from .schemas import ToolTable
@@ -139,7 +140,8 @@ class _Connection:
     """A connection, open in a thread of its own: the client is asynchronous, a step is not.
 
     A server that is a command is started, and ended with its group, by the client's package: it
-    takes no process that somebody else has started, such as a ``children.Child``.
+    takes no process that somebody else has started, such as a ``children.Child``. If this process
+    is killed, ``children.leashed`` ends it.
     """
 
     def __init__(self, where: str) -> None:
@@ -223,8 +225,8 @@ def _connection(where: str) -> Any:
 
     @contextlib.asynccontextmanager
     async def started() -> AsyncIterator[Any]:
-        with tempfile.TemporaryFile("w+", errors="replace") as log:
-            parameters = StdioServerParameters(command=words[0], args=words[1:])
+        with tempfile.TemporaryFile("w+", errors="replace") as log, leashed(words) as leash:
+            parameters = StdioServerParameters(command=leash[0], args=leash[1:])
             try:
                 async with Client(stdio_client(parameters, errlog=log)) as client:
                     yield client
