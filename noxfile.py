@@ -250,6 +250,18 @@ def templates(session: nox.Session) -> None:
 
 
 @nox.session(tags=["interop", "live"])
+def interop_inspect_ai(session: nox.Session) -> None:
+    """inspect_ai's eval plays our tasks, of one turn and of several."""
+    live(session, "inspect_ai", "inspect-ai==0.3.285")
+
+
+@nox.session(tags=["interop", "live"])
+def interop_lm_eval(session: nox.Session) -> None:
+    """lm-evaluation-harness runs our tasks, with a scripted model and at an address."""
+    live(session, "lm_eval", "lm-eval[api]==0.4.13", "datasets==5.2.0")
+
+
+@nox.session(tags=["interop", "live"])
 def interop_trl(session: nox.Session) -> None:
     """GRPOTrainer trains: reward functions, and environments with tools. Torch is not asked for."""
     needed = ("dill", "multiprocess", "pandas", "xxhash", "pyarrow", "fsspec", "psutil", "tzdata")
