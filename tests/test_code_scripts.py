@@ -33,6 +33,9 @@ SCRIPTS = {
     "    def flush(self):\n        os.write(1, self.held)\n        self.held = b''\n"
     "out = Fast()\nout.write(b'8\\n')",
     "an object at its end": "class A:\n    def __del__(self): print(8)\na = A()",
+    "a generator at its end": "def g():\n    try:\n        yield 1\n    finally:\n"
+    "        print(8)\nx = g()\nnext(x)",
+    "the module of built-in names": "print(8 if 'input' in dir(__builtins__) else __builtins__)",
     "what atexit calls": "import atexit\natexit.register(print, 8)",
     "a thread that still prints": "import threading, time\ndef late():\n    time.sleep(0.05)\n"
     "    print(8)\nthreading.Thread(target=late).start()",

@@ -12,9 +12,11 @@ calls can be made in one message.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Sequence
 
-from .source import Source, nodes_in
+from .names import BUILTINS
+from .source import Source, names_in, nodes_in
 
 SETTLE = "; __settle__()"
 _SIMPLE = ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Assert
@@ -47,14 +49,14 @@ def _is_nothing(value: ast.expr | None) -> bool:
 def _mark_block(
     source: Source, block: Sequence[ast.stmt], callees: set[str], settles: bool
 ) -> None:
-    quiet = _quiet(block, settles)
+    quiet = _quiet(block, settles, callees)
     for index, node in enumerate(block):
         if isinstance(node, _FUNCTION):
             own = {a.arg for a in node.args.args[:1]} if node.name == "check" else set()
             _mark_block(source, node.body, callees | own, _clear_of_returns(node))
         elif isinstance(node, _SIMPLE):
             if index not in quiet and _calls(node):
-                _settle_after(source, node)
+                _settle_after(source, node, callees)
         else:
             if isinstance(node, ast.For):
                 _mark_loop(source, node, callees)
@@ -68,17 +70,24 @@ def _calls(node: ast.AST) -> bool:
     return any(isinstance(n, ast.Call) and (n.args or n.keywords) for n in nodes_in([node]))
 
 
-def _settle_after(source: Source, node: ast.stmt) -> None:
-    clauses = []
-    if isinstance(node, ast.Assert) and isinstance(node.test, ast.BoolOp):
-        clauses = node.test.values[:-1] if isinstance(node.test.op, ast.And) else []
-    for clause in clauses:
-        if not isinstance(clause, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr):
+def _settle_after(source: Source, node: ast.stmt, callees: set[str]) -> None:
+    clauses = _clauses(node)
+    for index, clause in enumerate(clauses[:-1]):
+        if isinstance(clause, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr):
+            continue
+        if not all(names_in([later]) & callees for later in clauses[index + 1 :]):
             source.surround(clause, "", " and __settle__()")
     source.surround(node, "", SETTLE)
 
 
-def _quiet(block: Sequence[ast.stmt], settles: bool) -> set[int]:
+def _clauses(node: ast.stmt) -> list[ast.expr]:
+    """Return the parts of ``assert a and b``, each of which is tested by itself."""
+    test = node.test if isinstance(node, ast.Assert) else None
+    is_and = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+    return list(test.values) if is_and else []  # type: ignore[union-attr]
+
+
+def _quiet(block: Sequence[ast.stmt], settles: bool, callees: set[str]) -> set[int]:
     """Return the statements after which nothing is shown yet: a result waits to be compared.
 
     Where it is returned (``settles`` is False), it waits for the caller.
@@ -87,7 +96,7 @@ def _quiet(block: Sequence[ast.stmt], settles: bool) -> set[int]:
     for index, node in enumerate(block):
         if not settles and not isinstance(node, ast.Expr):
             quiet.add(index)
-        if not (isinstance(node, ast.Assign) and _calls(node)):
+        if not (isinstance(node, ast.Assign) and _may_call_program(node.value, callees)):
             continue
         results = {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
         given = {
@@ -99,8 +108,9 @@ def _quiet(block: Sequence[ast.stmt], settles: bool) -> set[int]:
         last, in_place = index, False
         for later in range(index + 1, len(block)):
             mentioned = _mentioned(block[later])
-            in_place |= bool(mentioned & given and not mentioned & results)
-            if mentioned & results and mentioned & given:
+            parts = list(map(_mentioned, _clauses(block[later]))) or [mentioned]
+            in_place |= any(part & given and not part & results for part in parts)
+            if any(part & given and part & results for part in parts):
                 last = later
             elif isinstance(block[later], ast.Assign):
                 stored = {n.id for n in ast.walk(block[later]) if isinstance(n, ast.Name)
@@ -113,10 +123,24 @@ def _quiet(block: Sequence[ast.stmt], settles: bool) -> set[int]:
     return quiet
 
 
-def _mentioned(node: ast.stmt) -> set[str]:
+def _may_call_program(value: ast.expr, callees: set[str]) -> bool:
+    """Whether a value may come of the program; ``sorted(l)`` and ``copy.copy(l)`` do not."""
+    for call in nodes_in([value]):
+        if not isinstance(call, ast.Call) or not (call.args or call.keywords):
+            continue
+        root = call.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        known = BUILTINS | sys.stdlib_module_names if root is not call.func else BUILTINS
+        if not (isinstance(root, ast.Name) and root.id in known - callees):
+            return True
+    return bool(names_in([value]) & callees)
+
+
+def _mentioned(node: ast.AST) -> set[str]:
     """Return the names in a statement; ``l[:k]``, ``range(k)`` mention ``k`` as a place alone."""
     found: set[str] = set()
-    left: list[ast.AST] = [node]
+    left = [node]
     while left:
         node_ = left.pop()
         if isinstance(node_, ast.Name):

@@ -7,6 +7,7 @@ none by pytest's rules or cannot be run here, is an error with the reason.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,7 +51,10 @@ def collect(tree: ast.Module) -> list[Collected]:
         SettingError: something looks like a test, and would not be run.
     """
     _refuse_unknown(tree)
-    return _Module(tree).found()
+    found = _Module(tree).found()
+    for test in found:
+        _refuse_returned(test.node)
+    return found
 
 
 def refused(what: str) -> SettingError:
@@ -63,11 +67,27 @@ def _refuse_unknown(tree: ast.Module) -> None:
             _refuse_attribute(node)
         elif isinstance(node, ast.Call):
             _refuse_patch_of_library(node)
+        elif isinstance(node, ast.Assert) and isinstance(node.test, ast.Tuple) and node.test.elts:
+            raise refused(f"'assert {ast.unparse(node.test)[:60]}' holds always: a tuple is true")
         elif isinstance(node, ast.ImportFrom) and node.module == "pytest":
             for name in node.names:
                 _refuse_pytest(name.name)
         elif isinstance(node, _FUNCTION) and node.name in ("pytest_generate_tests", "load_tests"):
             raise refused(f"{node.name}() makes tests that cannot be told by reading")
+
+
+def _refuse_returned(node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    """Refuse a test that returns what it should assert: pytest takes no notice of that."""
+    nodes = list(nodes_in(node.body))
+    returned = [n.value for n in nodes if isinstance(n, ast.Return) and n.value is not None]
+    asserts = any(
+        isinstance(n, ast.Assert | ast.Raise)
+        or (isinstance(n, ast.Attribute) and re.match(r"assert|raises|fail", n.attr))
+        or (isinstance(n, ast.Name) and re.match(r"assert|raises|fail|check|verify", n.id))
+        for n in nodes
+    )
+    if not asserts and any(isinstance(v, ast.Compare | ast.BoolOp | ast.Call) for v in returned):
+        raise refused(f"{node.name} returns its verdict, which nobody asks for: write assert")
 
 
 def _refuse_attribute(node: ast.Attribute) -> None:

@@ -44,6 +44,8 @@ class Roles:
         found |= dict.fromkeys(self.classes, "class")
         found |= dict.fromkeys(self._values() - found.keys(), "value")
         found |= dict.fromkeys(self._object_makers() - found.keys(), "objects")
+        for name in self._stepped() & found.keys():
+            found[name] = "steps" if found[name] == "objects" else found[name]
         if any(map(_asks_for_none, self._nodes)):
             found |= dict.fromkeys(self._names - found.keys(), "maybe")
         return tuple(sorted(found.items()))
@@ -109,6 +111,14 @@ class Roles:
                 } & self._names
         return found - {""}
 
+    def _stepped(self) -> set[str]:
+        """Return the makers of generators that the tests send to, or end."""
+        return {
+            self._holders.get(_variable(node.value), "")
+            for node in self._nodes
+            if isinstance(node, ast.Attribute) and node.attr in ("send", "throw", "close")
+        }
+
     def _values(self) -> set[str]:
         """Return the names that are compared or looked into, and never called or handed on."""
         called: set[str] = set()
@@ -155,6 +165,8 @@ class Roles:
     def _is_object(self, node: ast.AST) -> bool:
         if isinstance(node, ast.BinOp):
             return self._is_object(node.left) or self._is_object(node.right)
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            return any(map(self._is_object, node.elts))
         name = _variable(node)
         made = self._maker(node) or ("" if name in self._sometimes else self._holders.get(name, ""))
         if made in self.classes and made != _STATELESS:

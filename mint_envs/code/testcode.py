@@ -57,7 +57,7 @@ class _Reading:
         self._found = collect(source.tree)
         self._check = _check_function(source.tree)
         self._entry = entry or self._entry_of_check()
-        self._prompt, self._preamble = prompt, preamble
+        self._prompt, self._preamble = prompt, preamble + _recursion_limit(source.tree)
         statements = [*self._setup.tree.body, *source.tree.body]
         defined = global_names(prompt).bound if prompt else frozenset()
         self._names = TestCode(f"{setup}\n{source.text}", statements, self._entry)
@@ -323,6 +323,18 @@ def _before(prompt: str, entry: str) -> str:
     """Return the part of a prompt before the function that it asks for."""
     position = prompt.find(f"def {entry}(") if entry else -1
     return prompt[:position] if position > 0 else ""
+
+
+def _recursion_limit(tree: ast.Module) -> str:
+    """Return what gives the program, too, the depth that tests allow themselves."""
+    depths = [
+        node.args[0].value
+        for node in nodes_in([tree])
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("setrecursionlimit")
+        and node.args and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, int)
+    ]  # fmt: skip
+    return f"__import__('sys').setrecursionlimit({max(depths)!r})\n" if depths else ""
 
 
 def _first_name(entry: str) -> str:

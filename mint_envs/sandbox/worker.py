@@ -48,6 +48,7 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "LANG": "C.UTF-8",
     "MPLBACKEND": "Agg",
+    "MALLOC_ARENA_MAX": "1",  # else each thread maps 64 MiB more, and a score of them fill the room
 }
 _MODES = {"values": zygote.VALUES, "main": zygote.MAIN, "split": zygote.SPLIT}
 _LIMITS = {zygote.CPU: "cpu", zygote.STOPPED: "wall", zygote.FILES: "files"}

@@ -66,10 +66,19 @@ class ProgramObject:
         return self._do("call", *arguments, **keywords)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ProgramObject) and other._wire == self._wire
+        if isinstance(other, ProgramObject) and other._wire != self._wire:
+            raise _no_verdict(self)
+        return isinstance(other, ProgramObject)
 
     def __hash__(self) -> int:
-        return hash(self._wire[1])
+        return 0  # so that a set and a dict compare them too
+
+    def __lt__(self, other: object) -> bool:
+        if isinstance(other, ProgramObject):
+            raise _no_verdict(self)
+        return NotImplemented
+
+    __gt__ = __le__ = __ge__ = __lt__
 
     def __repr__(self) -> str:
         return str(self._do("repr"))
@@ -88,6 +97,9 @@ class ProgramObject:
             return self._do("contains", item) is True
         return item in list(self)
 
+    def __next__(self) -> Any:
+        return self._do("next")
+
     def __iter__(self) -> Iterator[Any]:
         found = self._do("items")
         if not isinstance(found, list):
@@ -95,10 +107,20 @@ class ProgramObject:
         return iter(found)
 
     def __enter__(self) -> Any:
-        return self._do("enter")
+        entered = self._do("enter")
+        self._program.settle()
+        return entered
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        return self._do("exit", kind is not None) is True
+        done = self._do("exit", kind is not None) is True
+        return self._program.settle() and done
+
+
+def _no_verdict(value: ProgramObject) -> HarnessFailed:
+    return HarnessFailed(
+        f"the tests compare objects of the program's ({value._wire[2][:40]}), so the program would "
+        "make its own verdict"
+    )
 
 
 def _operation(name: str) -> Callable[..., Any]:
@@ -114,7 +136,7 @@ def _operation(name: str) -> Callable[..., Any]:
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "neg", "pos",
-              "invert", "abs", "getitem", "setitem", "delitem", "len", "next"):  # fmt: skip
+              "invert", "abs", "getitem", "setitem", "delitem", "len"):  # fmt: skip
     setattr(ProgramObject, f"__{_name}__", _operation(_name))
 for _name in ("and_", "or_", "xor"):
     setattr(ProgramObject, f"__{_name.rstrip('_')}__", _operation(_name))
@@ -122,8 +144,9 @@ for _name in ("add", "mul"):
     setattr(ProgramObject, f"__r{_name}__", _operation(f"r{_name}"))
 
 
-#: What a request begins with where a result need not be plain, or may be any object but None.
-_MARKS = {"objects": "!", "maybe": "?"}
+#: What a request begins with where a result need not be plain, or may be any object but None, or
+#: is a generator that the tests send to.
+_MARKS = {"objects": "!", "maybe": "?", "steps": "!~"}
 
 
 class _Foreign:
@@ -152,7 +175,7 @@ class _ForeignClass(type):
         found = cls._program.call(cls._what, arguments, keywords)
         if type(found) is not ProgramObject:
             return found
-        return ProgramObject(cls._program, found._wire, built=True)
+        return cls._program.built(found)
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("_"):

@@ -5,10 +5,14 @@ object of a class by value     ``["o", index]``, its attributes in a table besid
 object that stays where it is  ``["h", number, its class]``
 argument that is returned      ``["A", place]``
 named tuple                    ``["N", class, fields, items]``
+member of an ``Enum``          ``["E", class, name]``
+``deque``, ``range``           ``["Q", items, maxlen]``, ``["R", start, stop, step]``
+``Counter`` and its like       ``["C", class, [[key, value], ...], factory]``
 generator of the program's     ``["g", number, first items]``, ``["y", items]`` of an async one
 object that says nothing       ``["p", number, its class]``
 coroutine of the program's     ``["w", number]``
 function of the tests'         ``["k", number]``
+name of the program's          ``["S", name]``
 type that Python has           ``["T", name]``
 array of numpy                 ``["a", dtype, shape, hex]``
 date, time, path               ``["D", class, arguments]``
@@ -20,6 +24,8 @@ Nothing of it decides a test: the tests compare plain values, and objects of the
 from __future__ import annotations
 
 import builtins
+import collections
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -80,8 +86,10 @@ class Crossing:
         self._class_of, self._special = class_of, special
         self._table = MessageTable([])
         self._read: list[Any] = []
-        teach(self._other, {
+        teach(self._other, self._more_exact, {
             "o": lambda wire: self._read[wire[1]], "T": _builtin_type, "a": read_array, "D": _dated,
+            "N": self._named_tuple, "E": self._member, "Q": _deque, "C": _mapping,
+            "R": lambda wire: range(*map(int, wire[1:4])),
             **decoders,
         })  # fmt: skip
 
@@ -110,6 +118,40 @@ class Crossing:
         made: Any = object.__new__(found)
         return made
 
+    def _more_exact(self, value: Any, kind: type, depth: int) -> Any:
+        """Return the wire form of what has a plain type for its base and is more than that."""
+        if kind is range:
+            return ["R", value.start, value.stop, value.step]
+        if kind is collections.deque:
+            return ["Q", [encode(item, depth) for item in value], value.maxlen]
+        if kind in _MAPPINGS:
+            factory = getattr(value, "default_factory", None)
+            pairs = [[encode(k, depth), encode(v, depth)] for k, v in dict.items(value)]
+            return ["C", kind.__name__, pairs, self._other(factory) if factory else None]
+        if isinstance(value, tuple) and (fields := kind.__dict__.get("_fields")):
+            return ["N", kind.__name__, list(fields), encode(tuple(value), depth)]
+        if isinstance(value, _PLAIN) and self._class_of(kind.__name__) is kind:
+            return self._member_wire(value, kind)
+        return None
+
+    def _member_wire(self, value: Any, kind: type) -> Any:
+        if "_member_map_" not in vars(kind):  # a class of the tests' that derives from a list
+            raise Unsupported(f"type {kind.__name__}")
+        return ["E", kind.__name__, str(value.name)]
+
+    def _member(self, wire: Any) -> Any:
+        found = vars(self._class_of(wire[1]) or object).get("_member_map_", {})
+        if wire[2] not in found:
+            raise Unsupported(f"type {wire[1]}")
+        return found[wire[2]]
+
+    def _named_tuple(self, wire: Any) -> Any:
+        _, name, fields, items = wire
+        kind = self._class_of(str(name))
+        if kind is None or list(getattr(kind, "_fields", ())) != fields:
+            kind = _tuple_class(str(name), tuple(map(str, fields)))
+        return tuple.__new__(kind, decode(items))
+
     def _other(self, value: Any) -> Any:
         kind = type(value)
         if kind.__module__ == "numpy":
@@ -122,6 +164,8 @@ class Crossing:
         if kind.__name__ in _PATHS and kind.__module__.startswith("pathlib"):
             return ["D", "Path", [str(value)]]
         if self._class_of(kind.__name__) is kind:
+            if "_member_map_" in vars(kind):
+                return self._member_wire(value, kind)
             return ["o", self._table.place(value)]
         return self._special(value)
 
@@ -134,6 +178,27 @@ def attributes(value: Any) -> Iterator[tuple[str, Any]]:
         for name in (slots,) if isinstance(slots, str) else slots:
             if name not in ("__dict__", "__weakref__") and hasattr(value, name):
                 yield name, getattr(value, name)
+
+
+_PLAIN = (int, float, str, bytes, list, tuple, dict, set, frozenset)
+_MAPPINGS = (collections.Counter, collections.OrderedDict, collections.defaultdict)
+
+
+@functools.lru_cache(256)
+def _tuple_class(name: str, fields: tuple[str, ...]) -> Any:
+    return collections.namedtuple(name, fields)
+
+
+def _deque(wire: Any) -> Any:
+    return collections.deque(map(decode, wire[1]), wire[2])
+
+
+def _mapping(wire: Any) -> Any:
+    _, name, pairs, factory = wire
+    items = {decode(key): decode(value) for key, value in pairs}
+    if name == "defaultdict":
+        return collections.defaultdict(decode(factory), items)
+    return {"Counter": collections.Counter, "OrderedDict": collections.OrderedDict}[name](items)
 
 
 def _builtin_type(wire: Any) -> type:

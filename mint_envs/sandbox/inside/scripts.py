@@ -35,6 +35,7 @@ def main(job: dict[str, Any], records: Records, peer: int) -> None:
     names = module("__main__")
     sys.argv = [FILE, *job.get("arguments", ())]
     names["__file__"] = _own_file(source)
+    names["__builtins__"] = builtins  # of a script, and of no other module, that is the module
 
     ended = [1]
 
@@ -106,7 +107,7 @@ def finish(source: str, names: dict[str, Any]) -> None:
     if threads := sys.modules.get("threading"):  # not imported here: it makes every fork dearer
         threads._shutdown()
     atexit._run_exitfuncs()
-    if "__del__" in source:
+    if "__del__" in source or "yield" in source:
         _flush(sys.stdout)
         _let_go(names)
     for stream in (sys.stdout, sys.__stdout__):
@@ -116,7 +117,7 @@ def finish(source: str, names: dict[str, Any]) -> None:
 
 
 def _let_go(names: dict[str, Any]) -> None:
-    """Let a script's objects go, whose ``__del__`` may use its modules, functions and classes."""
+    """Let a script's objects go: ``__del__`` and ``finally`` may use its modules and functions."""
     kept = (types.ModuleType, types.FunctionType, type)
     for name in [name for name, value in names.items() if not isinstance(value, kept)]:
         if name != "__builtins__":

@@ -18,20 +18,20 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
+from .lent import MUTABLE, Lent, copy_back
 from .names import defined
 from .objects import Crossing
 from .pipe import TooLarge, receive, receive_bytes, send
 from .records import Records, describe_error, execute, module
-from .wire import MAX_ITEMS, Unsupported, encode, encode_any, encode_each
+from .wire import MAX_ITEMS, Unsupported, decode, encode, encode_any, encode_each
 
-#: What crosses as it is.
-_MUTABLE = (list, dict, set)
 #: Items of a generator that are sent together.
 _AT_ONCE = 1000
 _SCALARS = (type(None), bool, float, str)
 _SMALL = range(-(1 << 53) + 1, 1 << 53)
 _MAX_PRINTED = 1 << 20
 _PATCHED = ("input", "print")
+_MARKS = "!?~"
 
 
 def answer_calls(job: dict[str, Any], records: Records, peer: int) -> None:
@@ -72,12 +72,14 @@ class _Server:
         self._kept: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._failed = ""
-        self._objects = False
+        self._objects = self._stepwise = False
+        self._asked = 0
+        self._lent = Lent()
         self._printed = _Printed()
         self._crossing = Crossing(
             self._class_of,
             self._special,
-            {"h": self._held, "k": self._callback, "n": lambda wire: self._target(wire[1])},
+            {"h": self._held, "k": self._callback, "S": lambda wire: self._target(wire[1])},
         )
 
     def load(self, program: str) -> None:
@@ -93,6 +95,7 @@ class _Server:
             return _error([], self._failed)
         if what is None:
             return ["value", sorted(defined(self._names, self._python)), [], None, ""]
+        self._asked += 1
         try:
             if patched:
                 return self._patched_call(what, arguments, rows, patched)
@@ -113,7 +116,7 @@ class _Server:
         self._objects = what[:1] == "!"
         values = marshal.loads(data)
         try:
-            result = self._target(what.lstrip("!?"))(*values)
+            result = self._target(what.lstrip(_MARKS))(*values)
             plain = type(result) in _SCALARS or (type(result) is int and result in _SMALL)
             if plain and marshal.dumps(values, 2) == data:
                 return ["value", result, [], None, self._printed.take()]
@@ -127,23 +130,32 @@ class _Server:
             return self._error_reply(error)
 
     def _call(self, what: str, sent: Any, rows: list[Any]) -> list[Any]:
-        self._objects = what[:1] in "!."
+        self._objects, self._stepwise = what[:1] in "!.", what[:2] == "!~"
         (values, named), members = self._crossing.unpack(["l", sent], rows, [])
-        result = self._target(what.lstrip("!?"))(*values, **named)
-        (wire, after), table, _ = self._crossing.pack(
-            lambda: (self._encode_result(result), [encode_each(values), encode(named)]), members
-        )
+        result = self._target(what.lstrip(_MARKS))(*values, **named)
+        (wire, after, older), table, _ = self._crossing.pack(
+            lambda: (
+                self._encode_result(result), [self._encode_arguments(values), encode(named)],
+                self._lent.changed(),
+            ),
+            members,
+        )  # fmt: skip
+        if self._objects:
+            self._lent.add(self._asked, [*enumerate(values), *named.items()])
         changed = after if after != sent or table[: len(rows)] != rows else None
-        if changed is None and type(result) in _MUTABLE:
+        if changed is None and type(result) in MUTABLE:
             same = [i for i, value in enumerate(values) if value is result]
             wire = ["A", same[0]] if same else wire
-        return ["value", wire, table, changed, self._printed.take()]
+        return ["value", wire, table, changed, self._printed.take(), *([older] if older else [])]
+
+    def _encode_arguments(self, values: list[Any]) -> Any:
+        """As ``encode_each``, but a generator that the tests hold is not read out."""
+        return ["l", [self._special(value) if id(value) in self._numbers else encode_any(value, 1)
+                      for value in values]]  # fmt: skip
 
     def _encode_result(self, result: Any) -> Any:
         if isinstance(result, types.GeneratorType):
-            return self._encode_generator(result)
-        if self._objects and isinstance(result, tuple) and hasattr(result, "_fields"):
-            return ["N", type(result).__name__, list(result._fields), encode(tuple(result), 1)]
+            return self._special(result) if self._stepwise else self._encode_generator(result)
         return encode_any(result)
 
     def _encode_generator(self, items: Any) -> Any:
@@ -155,6 +167,11 @@ class _Server:
         """Put in place what the tests have put there: their ``input``, their standard input."""
         before = {name: getattr(builtins, name) for name in _PATCHED}, sys.stdin
         try:
+            for name, state in patched.get("seeds", {}).items():
+                _set_state(name, state)
+            for number, place, wire in patched.get("lent", ()):
+                copy_back([self._lent.value(number, place)], [decode(wire)])
+                self._lent.changed()
             if "stdin" in patched:
                 sys.stdin = io.StringIO(patched["stdin"])
             for name in _PATCHED:
@@ -238,6 +255,19 @@ class _Server:
 
         function._of_the_tests = number  # type: ignore[attr-defined]
         return function
+
+
+def _set_state(name: str, state: Any) -> None:
+    """Set the random numbers of ``random`` or ``numpy.random``."""
+    if name == "random":
+        import random
+
+        random.setstate((state[0], tuple(state[1]), state[2]))
+    else:
+        import numpy
+
+        legacy: Any = numpy.random  # what tests seed
+        legacy.set_state((state[0], numpy.array(state[1], "uint32"), *state[2:]))
 
 
 class _TestsError(Exception):

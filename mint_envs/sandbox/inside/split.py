@@ -118,8 +118,27 @@ class _Round:
     def _prepare(self) -> None:
         self._scope.update(self._stubs)
         self._scope.update(self._tools)
+        texts = [self._job["setup"], *(text for _, text in self._job["steps"])]
+        self._program.stops = any("StopIteration" in text for text in texts)
+        if any("seed(" in text for text in texts):
+            self._share_seeds(any("numpy" in text for text in texts))
         self._execute(self._job["setup"], self._scope)
         self._scope.update(self._stubs)  # the setup may hold the prompt, which defines it too
+
+    def _share_seeds(self, with_numpy: bool) -> None:
+        import random
+
+        self._program.share_seed("random", random, lambda: list(random.getstate()))
+        if with_numpy:
+            import numpy
+
+            legacy: Any = numpy.random
+
+            def state() -> list[Any]:
+                kind, keys, *rest = legacy.get_state()
+                return [kind, keys.tolist(), *rest]
+
+            self._program.share_seed("numpy", legacy, state)
 
     def _execute(self, text: str, scope: dict[str, Any]) -> bool:
         """Run a piece of test code, which the caller may have compiled for this interpreter."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import _thread
 import builtins
-import collections
 import functools
 import io
 import json
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .foreign import CallFailed, HarnessFailed, Opaque, ProgramObject, is_foreign
+from .lent import Lent, copy_back
 from .objects import Crossing, read_array
 from .pipe import MAX_MESSAGE, TooLarge, receive, receive_measured, send, send_bytes
 from .wire import Unsupported, decode, encode, encode_any, encode_each
@@ -81,7 +81,12 @@ class Program:
         self._waiting = _NONE
         self._unsettled: list[tuple[Any, Any, list[Any], list[Any]]] = []
         self._objects, self._plain = False, True
-        self._held: set[int] = set()
+        self._held: dict[int, ProgramObject] = {}
+        self._lent = Lent()
+        self._asked = 0
+        self._last = ""
+        self.stops = False  # whether the tests wait for StopIteration
+        self._seeded: dict[str, Callable[[], Any]] = {}
         self.eager = False
         self._received = 0
         self.calls = 0
@@ -90,13 +95,14 @@ class Program:
             self._class_of, self._special, {"h": self._object, "w": self._coroutine,
                                             "k": lambda wire: self._functions[wire[1]],
                                             "a": self._array, "p": self._opaque,
-                                            "N": _named_tuple, "g": self._generator, "y": _later},
+                                            "g": self._generator, "y": _later},
         )  # fmt: skip
 
     def call(self, what: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the program answers, or raise what it raises."""
         with self._one:
             self._objects, self._plain = what[:1] in "!.", what[:1] not in "!.?"
+            self._last = what
             try:
                 reply, members = self._ask(what, arguments, keywords)
                 return self._result(reply, arguments, keywords, members)
@@ -126,7 +132,9 @@ class Program:
             raise self._no_argument(error, (*arguments, *keywords.values())) from None
         try:
             self.calls += 1
+            self._asked += 1
             send(self._peer, [what, sent, rows, self._patched()])
+            self._seeded = {}
             while (reply := self._reply())[0] == "callback":
                 send(self._peer, self._called_back(*reply[1:]))
         except TooLarge as error:
@@ -146,18 +154,7 @@ class Program:
     def _result(self, reply: Any, arguments: Any, keywords: Any, members: list[Any]) -> Any:
         try:
             if reply[0] == "value":
-                _, wire, rows, changed, printed = reply
-                if wire.__class__ is list and wire[0] == "A" and changed is None:
-                    result = arguments[wire[1]]
-                else:
-                    result, _ = self.crossing.unpack(wire, rows, [])
-                if changed is not None:
-                    self._unsettled.append((arguments, keywords, [changed, rows], members))
-                    if self.eager:
-                        self.settle()
-                if printed:
-                    sys.stdout.write(printed)
-                return result
+                return self._value(reply, arguments, keywords, members)
             if reply[0] == "huge":
                 return Huge(self._received)
             error = self._error(reply)
@@ -165,13 +162,32 @@ class Program:
             raise CallFailed(f"{type(fault).__name__}: {fault}") from None
         raise error
 
+    def _value(self, reply: Any, arguments: Any, keywords: Any, members: list[Any]) -> Any:
+        _, wire, rows, changed, printed, *older = reply
+        if wire.__class__ is list and wire[0] == "A" and changed is None:
+            result = arguments[wire[1]]
+        else:
+            result, _ = self.crossing.unpack(wire, rows, [])
+        if changed is not None:
+            self._unsettled.append((arguments, keywords, [changed, rows], members))
+        for number, place, new in older[0] if older else ():
+            old, after = self._lent.value(number, place), [["l", [new]], ["d", []]]
+            self._unsettled.append(((old,), {}, [after, rows], members))
+        if self._objects:
+            self._lent.add(self._asked, [*enumerate(arguments), *keywords.items()])
+        if self.eager and self._unsettled:
+            self.settle()
+        if printed:
+            sys.stdout.write(printed)
+        return result
+
     def settle(self) -> bool:
         """Let the tests see what the program has changed in place, as in one process."""
         unsettled, self._unsettled = self._unsettled, []
         for arguments, keywords, (wire, rows), members in unsettled:
             try:
                 new, _ = self.crossing.unpack(["l", wire], rows, members)
-                _copy_back([*arguments, *keywords.values()], [*new[0], *new[1].values()])
+                copy_back([*arguments, *keywords.values()], [*new[0], *new[1].values()])
             except Exception as error:
                 self.failed.append(CallFailed(f"{type(error).__name__}: {error}"))
                 raise self.failed[-1] from None
@@ -236,7 +252,7 @@ class Program:
         if isinstance(value, ProgramObject | Opaque):
             return value._wire
         if is_foreign(value):
-            return ["n", value._what.lstrip("!?")]
+            return ["S", value._what.lstrip("!?")]
         if not isinstance(value, _FUNCTIONS):
             raise Unsupported(f"type {type(value).__name__}")
         self._functions.append(value)
@@ -245,8 +261,12 @@ class Program:
     def _object(self, wire: Any) -> ProgramObject:
         if not self._objects and wire[1] not in self._held:  # whatever the program's process says
             raise Unsupported(f"type {wire[2]}")
-        self._held.add(wire[1])
-        return ProgramObject(self, wire)
+        return self._held.setdefault(wire[1], ProgramObject(self, wire))
+
+    def built(self, found: ProgramObject) -> ProgramObject:
+        """Return an object that the tests have made by its class."""
+        made = self._held[found._wire[1]] = ProgramObject(self, found._wire, built=True)
+        return made
 
     def _generator(self, wire: Any) -> Iterator[Any]:
         source = ProgramObject(self, ["h", wire[1], ""])
@@ -277,13 +297,28 @@ class Program:
 
     def _patched(self) -> dict[str, Any] | None:
         found: dict[str, Any] = {}
+        if lent := self._lent.changed():
+            found["lent"] = lent
         for name, real in _PATCHED.items():
             if (mine := getattr(builtins, name)) is not real:
-                self._functions.append(mine)
+                quiet = name == "print"  # nobody has use for what it returns, which may be a mock
+                self._functions.append(functools.partial(_done, mine) if quiet else mine)
                 found[name] = len(self._functions) - 1
+        if self._seeded:
+            found["seeds"] = {name: state() for name, state in self._seeded.items()}
         if sys.stdin is not _STDIN and isinstance(sys.stdin, io.StringIO):
             found["stdin"] = sys.stdin.read()
         return found or None
+
+    def share_seed(self, name: str, module: Any, state: Callable[[], Any]) -> None:
+        """Let the program's random numbers begin where the tests' do, when they set a seed."""
+        seed = module.seed
+
+        def set_seed(*arguments: Any, **keywords: Any) -> None:
+            seed(*arguments, **keywords)
+            self._seeded[name] = state
+
+        module.seed = set_seed
 
     def _called_back(self, number: Any, sent: Any, rows: list[Any]) -> list[Any]:
         try:
@@ -305,7 +340,9 @@ class Program:
             return raised
         _, names, text, data, printed = reply
         known = [kind for name in names if (kind := self._exception(str(name))) is not None]
-        if not known or issubclass(known[0], StopIteration | StopAsyncIteration) or data is None:
+        stops = self.stops and self._last == ".next" and names[:1] == ["StopIteration"]
+        ends = issubclass(known[0], StopIteration | StopAsyncIteration) if known else False
+        if not known or (ends and not stops) or data is None:
             return CallFailed(str(text))
         sys.stdout.write(printed)
         arguments, held, said = data
@@ -324,9 +361,8 @@ class Program:
         return kind if isinstance(kind, type) and issubclass(kind, Exception | SystemExit) else None
 
 
-def _named_tuple(wire: Any) -> Any:
-    _, name, fields, items = wire
-    return collections.namedtuple(str(name), fields)(*decode(items))
+def _done(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> None:
+    function(*arguments, **keywords)
 
 
 def _later(wire: Any) -> Any:
@@ -346,14 +382,3 @@ def _made_error(kind: type[BaseException], arguments: tuple[Any, ...]) -> BaseEx
     error: BaseException = kind.__new__(kind, *arguments)
     error.args = arguments
     return error
-
-
-def _copy_back(old: list[Any], new: list[Any]) -> None:
-    for one, other in zip(old, new, strict=False):
-        if type(one) is list and type(other) is list:
-            one[:] = other
-        elif type(one) in (dict, set) and type(other) is type(one):
-            one.clear()
-            one.update(other)
-        elif type(one).__module__ == "numpy" and getattr(other, "shape", ()) == one.shape != ():
-            one[...] = other

@@ -53,6 +53,9 @@ def encode(value: Any, depth: int = 0) -> Any:
     direct = _ENCODERS.get(kind)
     if direct is not None:
         return direct(value, depth)
+    for more_exact in _exact:
+        if (wire := more_exact(value, kind, depth + 1)) is not None:
+            return wire
     for base, encoder in _BASES:
         if isinstance(value, base):
             return encoder(value, depth)
@@ -64,7 +67,7 @@ def _encode_rare(value: Any, kind: type, depth: int) -> Any:
         if _others and kind.__name__ == "ndarray":
             return _others[0](value)
         return encode(value.tolist(), depth + 1)
-    exact = _EXACT.get((kind.__module__, kind.__name__))
+    exact = _NUMBERS.get((kind.__module__, kind.__name__))
     if exact is not None:
         return exact(value)
     for other in _others:
@@ -72,14 +75,21 @@ def _encode_rare(value: Any, kind: type, depth: int) -> Any:
     raise Unsupported(f"type {kind.__name__}")
 
 
-def teach(other: Callable[[Any], Any], decoders: dict[str, Callable[[Any], Any]]) -> None:
-    """Let this process write what is no plain value by ``other``, and read more tags."""
-    _others[:] = [other]
+def teach(
+    other: Callable[[Any], Any], exact: Callable[[Any, type, int], Any],
+    decoders: dict[str, Callable[[Any], Any]],
+) -> None:  # fmt: skip
+    """Let this process write what is no plain value by ``other``, and read more tags.
+
+    ``exact`` writes what would else cross as a plain type that it derives from, or returns None.
+    """
+    _others[:], _exact[:] = [other], [exact]
     _DECODERS.update(decoders)
     _ENCODERS[float] = _json_float
 
 
 _others: list[Callable[[Any], Any]] = []
+_exact: list[Callable[[Any, type, int], Any]] = []
 
 
 def encode_any(value: Any, depth: int = 0) -> Any:
@@ -94,12 +104,13 @@ def encode_any(value: Any, depth: int = 0) -> Any:
 
 def encode_outward(value: Any) -> Any:
     """Return the wire form of a value for the verdict outside, whatever this process was taught."""
-    others, _ENCODERS[float] = _others[:], _float
+    others, exact, _ENCODERS[float] = _others[:], _exact[:], _float
     _others.clear()
+    _exact.clear()
     try:
         return encode_any(value)
     finally:
-        _others[:], _ENCODERS[float] = others, _json_float
+        _others[:], _exact[:], _ENCODERS[float] = others, exact, _json_float
 
 
 def encode_each(arguments: Any) -> Any:
@@ -192,10 +203,10 @@ _BASES: list[tuple[type, Callable[[Any, int], Any]]] = [
     (collections.deque, _series),
     (range, _series),
 ]
-_ENCODERS = dict(_BASES)
+_ENCODERS = dict(_BASES[:-2])
 
 #: By name, since few programs use them and an import makes every fork dearer.
-_EXACT: dict[tuple[str, str], Callable[[Any], Any]] = {
+_NUMBERS: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("decimal", "Decimal"): lambda value: ["n", str(value)],
     ("fractions", "Fraction"): lambda value: ["q", hex(value.numerator), hex(value.denominator)],
 }
