@@ -5,6 +5,8 @@
     python -m tests.run_humaneval_x FOLDER --wrong      # every true in the tests made false
     python -m tests.run_humaneval_x FOLDER --outside    # by the plain tool, with no sandbox
 
+It ends with 1 if a reference does not pass, or with ``--wrong`` if a program does.
+
 A reference and its tests become one program that ends well and prints ``done`` when the tests
 hold: one test with an empty stdin. What the tests need beside the language itself is in
 ``tests/data/humaneval_x``: the assert of Go's testify, the crates rand, regex and md5, boost's any,
@@ -157,18 +159,20 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20.0, help="of CPU time, for each run")
     options = parser.parse_args()
     judge = by_tool if options.outside else by_grader
+    faults = 0
     for language in options.languages or BUILD:
         begun = time.monotonic()
         made = programs(options.folder, language, options.wrong)
         made = {k: v for k, v in made.items() if options.only in (None, k)}
         failed = {name: text for name, text in judge(language, made, options.seconds) if text}
+        passed = [name for name in made if name not in failed]
+        faults += len(passed if options.wrong else failed) + (not made)
         if not options.wrong:
             print(*(f"  {name}: {text}" for name, text in failed.items()), sep="\n")
-        passed = [name for name in made if name not in failed]
         print(f"{language}: {len(passed)} of {len(made)} pass, {time.monotonic() - begun:.0f} s")
         if options.wrong:
             print("  passed though wrong:", *passed)
-    return 0
+    return int(faults > 0)
 
 
 if __name__ == "__main__":

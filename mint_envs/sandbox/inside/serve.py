@@ -200,7 +200,7 @@ class _Server:
         if isinstance(error, _TestsError):
             return ["raised", error.number]
         try:
-            names = [kind.__name__ for kind in type(error).__mro__]
+            names = [_kind_name(kind) for kind in type(error).__mro__]
             data, _, _ = self._crossing.pack(lambda: _error_data(error), [])
             return _error(names, text, data, self._printed.take())
         except BaseException:
@@ -297,19 +297,41 @@ class _Printed:
         return data[:_MAX_PRINTED].decode("utf-8", "replace")
 
 
+def _kind_name(kind: type) -> str:
+    """Return the name of a class of errors; with that of its module, if a library made it."""
+    own = ("builtins", "solution", "__main__", "tests")
+    return kind.__name__ if kind.__module__ in own else f"{kind.__module__}.{kind.__name__}"
+
+
 def _error_data(error: BaseException) -> Any:
     """Return what an error holds that is plain: its arguments, attributes and text."""
     held = {}
     for name, value in vars(error).items():
-        try:
-            held[name] = encode(value, 1)
-        except Unsupported:
-            continue
-    try:
-        arguments = encode(error.args, 1)
-    except Unsupported:
+        if (wire := _said(value)) is not _NOTHING:
+            held[name] = wire
+    arguments = _said(error.args)
+    if arguments is _NOTHING:
         arguments = ["t", [str(error)]]
     return [arguments, ["d", [[name, value] for name, value in held.items()]], str(error)]
+
+
+_NOTHING = object()
+
+
+def _said(value: Any) -> Any:
+    """Return the wire form of what an error holds, if that says anything to the tests."""
+    try:
+        wire = encode(value, 1)
+    except Unsupported:
+        return _NOTHING
+    left = [wire]
+    while left:
+        part = left.pop()
+        if isinstance(part, list):
+            if part[:1] == ["p"]:
+                return _NOTHING
+            left += part
+    return wire
 
 
 def _awaited(value: Any) -> Any:

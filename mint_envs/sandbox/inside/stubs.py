@@ -357,7 +357,10 @@ class Program:
         return error
 
     def _exception(self, name: str) -> Any:
-        kind = self._scope.get(name, getattr(builtins, name, None))
+        module, _, short = name.rpartition(".")
+        kind = self._scope.get(short, getattr(builtins, short, None))
+        if module and module in sys.modules:  # one that the tests may name as ``module.Error``
+            kind = getattr(sys.modules[module], short, kind)
         return kind if isinstance(kind, type) and issubclass(kind, Exception | SystemExit) else None
 
 
