@@ -26,14 +26,15 @@ from mint_envs.sandbox.toolchains import TOOLCHAINS
 from tests.soak_code import descendants
 
 DATA = Path(__file__).parent / "data"
-#: The last two: programs that would rather not be measured than earn their 0; and those against
-#: checkers, the ends of scripts and their streams by name.
+#: The last three: programs that would rather not be measured than earn their 0; those against
+#: checkers, the ends of scripts and their streams by name; those against what tests share with it.
 FILES = (
     "code_attacks.jsonl",
     "code_attacks_more.jsonl",
     "code_attacks_reader.jsonl",
     "code_attacks_unmeasured.jsonl",
     "code_attacks_judge.jsonl",
+    "code_attacks_shared.jsonl",
 )
 LONGEST_S = 150  # of one group of programs, each of which may take a few seconds
 CGROUPS = Path("/sys/fs/cgroup")

@@ -66,6 +66,7 @@ class Roles:
     def _held(self) -> dict[str, str]:
         """Return {variable: the name of the program's whose result it holds}."""
         held, others = {}, set()
+        self._lists = set()  # of objects that the tests have made
         for node in self._nodes:
             pairs: list[tuple[ast.AST, ast.AST | None]] = []
             if isinstance(node, ast.Assign | ast.NamedExpr | ast.AnnAssign):
@@ -80,6 +81,10 @@ class Roles:
                 maker = self._maker(value)
                 if maker and (name := _variable(target)):
                     held[name] = maker
+                elif isinstance(value, ast.List | ast.Tuple) and any(
+                    self._maker(item) in self.classes - {_STATELESS} for item in value.elts
+                ):
+                    self._lists.add(_variable(target))
                 else:
                     others.add(_variable(target))
         self._sometimes = others  # these hold something else as well
@@ -167,6 +172,8 @@ class Roles:
             return self._is_object(node.left) or self._is_object(node.right)
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return any(map(self._is_object, node.elts))
+        if isinstance(node, ast.Name) and node.id in self._lists:
+            return True
         name = _variable(node)
         made = self._maker(node) or ("" if name in self._sometimes else self._holders.get(name, ""))
         if made in self.classes and made != _STATELESS:

@@ -1,6 +1,8 @@
 """Lists, dicts and sets that an object of the program's may have kept: each side has its own.
 
 What one side has changed of them is sent along with the next message, so that both are as one.
+Only those that were empty when they were given, as logs are: what the tests have put into a list
+they may compare with, and a program must not get at it.
 """
 
 from __future__ import annotations
@@ -24,16 +26,16 @@ class Lent:
 
     def add(self, number: int, arguments: Iterable[tuple[Any, Any]]) -> None:
         for place, value in arguments:
-            if type(value) in MUTABLE and len(value) <= _LARGEST:
+            if type(value) in MUTABLE and not value:
                 self._kept.append((number, place, value))
-                self._seen[number, place] = _form(value)
+                self._seen[number, place] = encode(value)
         del self._kept[:-_MOST]
 
     def changed(self) -> list[Any]:
         """Return [number, place, new wire] of what has changed since it was last looked at."""
         found = []
         for number, place, value in self._kept:
-            new = _form(value)
+            new = _contents(value) if len(value) <= _LARGEST else None
             if new is not None and new != self._seen[number, place]:
                 self._seen[number, place] = new
                 found.append([number, place, new])
@@ -48,7 +50,7 @@ class Lent:
         return next(value for n, p, value in self._kept if (n, p) == (number, place))
 
 
-def _form(value: Any) -> Any:
+def _contents(value: Any) -> Any:
     """Return the wire form of a value, or None if it holds what cannot be compared."""
     try:
         return encode(value, 1)

@@ -197,7 +197,10 @@ def _mapping(wire: Any) -> Any:
     _, name, pairs, factory = wire
     items = {decode(key): decode(value) for key, value in pairs}
     if name == "defaultdict":
-        return collections.defaultdict(decode(factory), items)
+        makes = decode(factory)
+        if not isinstance(makes, type | None):
+            raise Unsupported("a factory that is no type")
+        return collections.defaultdict(makes, items)
     return {"Counter": collections.Counter, "OrderedDict": collections.OrderedDict}[name](items)
 
 

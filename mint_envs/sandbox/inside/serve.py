@@ -28,6 +28,7 @@ from .wire import MAX_ITEMS, Unsupported, decode, encode, encode_any, encode_eac
 #: Items of a generator that are sent together.
 _AT_ONCE = 1000
 _SCALARS = (type(None), bool, float, str)
+_CONTAINERS = (list, tuple, dict, set, int)
 _SMALL = range(-(1 << 53) + 1, 1 << 53)
 _MAX_PRINTED = 1 << 20
 _PATCHED = ("input", "print")
@@ -118,8 +119,12 @@ class _Server:
         try:
             result = self._target(what.lstrip(_MARKS))(*values)
             plain = type(result) in _SCALARS or (type(result) is int and result in _SMALL)
-            if plain and marshal.dumps(values, 2) == data:
-                return ["value", result, [], None, self._printed.take()]
+            if (plain or type(result) in _CONTAINERS) and _unchanged(values, data):
+                wire: Any = result
+                table: list[Any] = []
+                if not plain:
+                    wire, table, _ = self._crossing.pack(lambda: encode(result), [])
+                return ["value", wire, table, None, self._printed.take()]
             (wire, after), table, _ = self._crossing.pack(
                 lambda: (self._encode_result(result), [encode_each(values), ["d", []]]), []
             )
@@ -276,6 +281,14 @@ class _TestsError(Exception):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
+
+
+def _unchanged(values: Any, data: bytes) -> bool:
+    """Whether arguments are still what they were before the call."""
+    try:
+        return marshal.dumps(values, 2) == data
+    except ValueError:  # there is something in them that is no plain data
+        return False
 
 
 class _Printed:
