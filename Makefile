@@ -14,7 +14,7 @@ TORCH  ?= torch==2.13.0
 JOBS   ?= 0
 SOURCE := pyproject.toml $(shell find mint_envs trainers -name '*.py')
 
-.PHONY: train test quick fuzz lint docs bench clean
+.PHONY: train test quick fuzz lint docs release-check bench clean
 
 train: $(VENV)/installed-train
 	$(BIN)/mint-grpo mint/Math-v0
@@ -39,6 +39,11 @@ lint: $(VENV)/installed-test
 docs: $(VENV)/installed-test
 	$(PIP) '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
+
+# Wheel and source archive from a clean clone, each installed and tested: see docs/releasing.md.
+release-check: $(VENV)/installed-test
+	$(PIP) '.[dev]'
+	$(BIN)/python -m tests.release_check
 
 bench: $(VENV)/installed-test
 	$(PIP) '.[bench]'
