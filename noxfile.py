@@ -301,6 +301,14 @@ def interop_openreward(session: nox.Session) -> None:
     live(session, "openreward", "openreward==0.1.167")
 
 
+@nox.session(tags=["live"])
+def interop_fixed_sizes(session: nox.Session) -> None:
+    """Stable-Baselines3 and TorchRL learn on PadTokens. Torch is not asked for."""
+    needed = ("cloudpickle", "pandas", "pyvers", "orjson", "importlib-metadata", "zipp")
+    loops = ("stable-baselines3==2.9.2", "torchrl==0.14.1", "tensordict==0.15.3")
+    live(session, "fixed_sizes", alone=(*loops, *needed))
+
+
 @nox.session(tags=["interop", "live"])
 def interop_atropos(session: nox.Session) -> None:
     """BaseEnv's own handling of items, up to the groups that it sends."""
