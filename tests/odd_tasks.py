@@ -108,6 +108,36 @@ class Chance(Count):
     nondeterministic = True
 
 
+class Secret(Count):
+    """Has chance in it that it does not declare: it says in which process it is."""
+
+    def start(self, problem: int) -> Episode:
+        return _Telling(3)
+
+
+class _Telling(_Counting):
+    def respond(self, text: str) -> str | Reward:
+        said = super().respond(text)
+        return f"{said} by {os.getpid()}" if isinstance(said, str) else said
+
+
+class Slow(Count):
+    """Episodes of five hundred turns, each of which takes a while."""
+
+    def start(self, problem: int) -> Episode:
+        return _Plodding()
+
+
+class _Plodding(Episode):
+    def __init__(self) -> None:
+        self._said = 0
+
+    def respond(self, text: str) -> str | Reward:
+        self._said += 1
+        time.sleep(0.002)
+        return str(self._said) if self._said < 500 else Reward(1.0)
+
+
 class Needs(Task[int]):
     """Cannot be made without a setting."""
 

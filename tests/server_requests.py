@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpx
 
 TOKEN = "a-token-of-enough-letters"
+KEY = "a-session-key-of-enough-letters"
 
 
 def raw(url: str, path: str, content: str | bytes, **headers: str) -> httpx.Response:

@@ -124,13 +124,16 @@ class Run:
         opened = await self.ask("open", "/v1/sessions", {"env": "mint/ToolUse-v0", "seed": seed})
         if opened is None:
             return
-        await self.finish(opened["id"], (texts,) if isinstance(texts, str) else texts, wanted)
+        turns = (texts,) if isinstance(texts, str) else texts
+        await self.finish(opened["session"], turns, wanted)
 
-    async def finish(self, id: str, texts: tuple[str, ...], wanted: float, turn: int = 0) -> None:
-        for number, text in enumerate(texts, turn):
-            answer = await self.ask(
-                "respond", f"/v1/sessions/{id}/respond", {"response": text, "turn": number}
-            )
+    async def finish(self, session: str, texts: tuple[str, ...], wanted: float) -> None:
+        for text in texts:
+            body = {"session": session, "response": text}
+            answer = await self.ask("respond", "/v1/sessions/respond", body)
+            if answer is None:
+                return
+            session = answer["session"]
         if answer is not None:
             reward = answer["reward"] or {"score": "none yet"}
             self.check("episode", {"rewards": [reward]}, [wanted])
@@ -189,7 +192,7 @@ class Run:
     # -- the whole ------------------------------------------------------------------------------
 
     async def open_sessions(self, task: Any) -> list[tuple[str, int]]:
-        """Open sessions and give each the first of its responses."""
+        """Open sessions; their episodes are played when all else is over."""
         found: list[tuple[str, int]] = []
         seeds = iter(range(self.options.sessions))
 
@@ -198,7 +201,7 @@ class Run:
                 body = {"env": "mint/ToolUse-v0", "seed": seed}
                 opened = await self.ask("open", "/v1/sessions", body)
                 if opened is not None:
-                    found.append((opened["id"], seed))
+                    found.append((opened["session"], seed))
 
         await asyncio.gather(*(some() for _ in range(32)))
         return found
@@ -207,11 +210,11 @@ class Run:
         waiting = iter(sessions)
 
         async def some() -> None:
-            for id, seed in waiting:
+            for session, seed in waiting:
                 texts, wanted = next(
                     iter(task.examples(task.sample(np.random.default_rng(seed))).items())
                 )
-                await self.finish(id, texts, wanted)
+                await self.finish(session, texts, wanted)
 
         await asyncio.gather(*(some() for _ in range(32)))
 

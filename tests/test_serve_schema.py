@@ -57,7 +57,8 @@ def test_every_answer_is_as_the_schema_says(operation: Any, mode: GenerationMode
 
 def test_the_schema_has_every_route() -> None:
     assert {operation.path for operation in OPERATIONS} >= {
-        "/v1/score", "/v1/prompts", "/v1/sessions", "/v1/sessions/{id}/respond", "/v1/envs",
+        "/v1/score", "/v1/prompts", "/v1/sessions", "/v1/sessions/respond",
+        "/v1/sessions/close", "/v1/envs",
         "/v1/grade/math", "/v1/grade/code", "/v1/grade/tooluse", "/v1/grade/chat",
         "/healthz", "/metrics",
     }  # fmt: skip

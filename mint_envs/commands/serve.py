@@ -38,15 +38,24 @@ _DOC = "See docs/serve.md for what a client may do, and what it may not."
               help="Items that wait for or are in work; more are answered 429.")
 @click.option("--max-client-waiting", default=2048, show_default=True,
               help="Of these, items of one client (a token at an address).")
-@click.option("--max-sessions", default=20_000, show_default=True, help="Open sessions.")
-@click.option("--session-seconds", default=600.0, show_default=True,
-              help="An idle session is closed after this.")
+@click.option("--session-key-file", type=click.Path(path_type=Path),
+              help="File with the key that signs sessions, the same for all servers that are to go "
+              "on with each other's; else MINT_SERVE_SESSION_KEY is read; else one is made.")
+@click.option("--session-seconds", default=3600.0, show_default=True,
+              help="A session is gone on with for so long after its last turn.")
+@click.option("--max-sessions", default=20_000, show_default=True,
+              help="Open sessions with chance in them; others are held by nobody.")
 @click.option("--work-seconds", default=300.0, show_default=True,
               help="Longest that a piece of work may take; then it is unmeasured.")
 @click.option("--max-program-seconds", default=10.0, show_default=True,
               help="Largest CPU time of a program that a client may ask for.")
 @click.option("--drain-seconds", default=30, show_default=True,
               help="How long requests may take to finish when the server is told to stop.")
+@click.option("--unready-seconds", default=0.0, show_default=True,
+              help="How long before that it serves on while /readyz says 503, for balancers.")
+@click.option("--processes", type=click.IntRange(min=1), metavar="N",
+              help="Serve from so many processes; one that ends is replaced, and SIGHUP replaces "
+              "all, one by one. [default: this process alone]")
 @click.option("--certificate", type=click.Path(exists=True, dir_okay=False),
               help="TLS certificate (PEM); with --key.")
 @click.option("--key", type=click.Path(exists=True, dir_okay=False), help="TLS private key (PEM).")
@@ -55,9 +64,10 @@ _DOC = "See docs/serve.md for what a client may do, and what it may not."
 def command(
     host: str, port: int, offers: tuple[str, ...], allowed: tuple[str, ...],
     modules: tuple[str, ...], executor: str, token_file: Path | None, max_body_mb: float,
-    max_batch: int, max_waiting: int, max_client_waiting: int, max_sessions: int,
-    session_seconds: float,
+    max_batch: int, max_waiting: int, max_client_waiting: int, session_key_file: Path | None,
+    session_seconds: float, max_sessions: int,
     work_seconds: float, max_program_seconds: float, drain_seconds: int,
+    unready_seconds: float, processes: int | None,
     certificate: str | None, key: str | None, log: str,
 ) -> None:
     """Serve every registered environment and grader over HTTP.
@@ -76,21 +86,29 @@ def command(
         --certificate cert.pem --key key.pem
     """
     try:
-        from ..serve.run import serve
-        from ..serve.settings import TOKEN_VARIABLE, Settings, read_token
+        from ..serve.run import Running, serve
+        from ..serve.settings import KEY_VARIABLE, TOKEN_VARIABLE, Settings, read_secret
+        from ..serve.supervisor import supervise
     except ImportError as error:
         raise SettingError(f"serve needs: pip install 'mint-envs[serve]' ({error})") from error
     for module in modules:
         load_module(module, f"--import {module}")
     settings = Settings(
-        offers, allowed, executor, read_token(token_file, os.environ.pop(TOKEN_VARIABLE, "")),
+        offers, allowed, executor, read_secret(token_file, os.environ.pop(TOKEN_VARIABLE, "")),
         max_body=int(max_body_mb * (1 << 20)), max_batch=max_batch, max_waiting=max_waiting,
         max_client_waiting=max_client_waiting,
         max_sessions=max_sessions, session_s=session_seconds, work_s=work_seconds,
         max_program_s=max_program_seconds,
+        session_key=read_secret(
+            session_key_file, os.environ.pop(KEY_VARIABLE, ""), "--session-key-file"
+        ),
     )
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-    serve(settings, host, port, drain_s=drain_seconds, certificate=certificate, key=key, log=log)
+    how = Running(drain_seconds, unready_seconds, certificate, key, log)
+    if processes is None:
+        serve(settings, host, port, how)
+    else:
+        supervise(settings, host, port, how, processes, modules)
 
 
 # fmt: on

@@ -31,7 +31,8 @@ class CannotStart(SettingError):
 class Executor(Protocol):
     """A place to run work.
 
-    One may also have ``abandon(future)``, which ends work that nobody waits for.
+    One may also have ``abandon(future)``, which ends work that nobody waits for, and take
+    ``submit(..., at=i)`` for the slot that is to do it: then it has ``chooses = True``.
     """
 
     @property

@@ -10,7 +10,6 @@ import contextlib
 import multiprocessing
 import os
 import pickle
-import queue
 import signal
 import threading
 import time
@@ -23,6 +22,7 @@ from ..children import kill_group, kill_on_hangup
 from ..core import Task
 from ..errors import SettingError, require
 from ..family import BUILT_IN
+from .orders import Orders
 from .port import CannotStart, Lost, TaskTable, Work, remembered
 
 _TRIES = 3
@@ -62,6 +62,8 @@ class Processes:
             its work lost; None means never.
     """
 
+    chooses = True
+
     def __init__(self, workers: int = 0, deadline_s: float | None = None) -> None:
         require(0 <= workers <= 1024, f"workers={workers} must be from 0 (one per CPU) to 1024")
         from ..sandbox.port import cpu_count
@@ -72,7 +74,7 @@ class Processes:
         self._process = os.getpid()
         self._came_up = False  # a worker, ever
         self._tasks = TaskTable(pickle.dumps)
-        self._asked: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
+        self._asked: Orders[_Asked] = Orders(self.slots)
         self._closed = False
         self._workers: dict[int, _WorkerProcess] = {}
         self._doing: dict[int, Future[Any]] = {}  # what each thread's worker is at
@@ -90,7 +92,10 @@ class Processes:
         """The process ids of the workers that have been started."""
         return [worker.pid for worker in list(self._workers.values())]
 
-    def submit(self, function: Work, task: Task[Any] | None, item: Any) -> Future[Any]:
+    def submit(
+        self, function: Work, task: Task[Any] | None, item: Any, at: int | None = None
+    ) -> Future[Any]:
+        """As an ``Executor``; ``at`` is the worker, from 0 to ``slots``, that is to do it."""
         require(not self._closed, "this executor is closed: make another")
         require(
             self._process == os.getpid(),
@@ -99,7 +104,7 @@ class Processes:
         )
         future: Future[Any] = Future()
         name, packed = self._tasks.get(task)
-        self._asked.put((future, function, name, packed, item))
+        self._asked.put((future, function, name, packed, item), at)
         if self._closed:  # by another thread, since we looked
             self._give_up_waiting()
         return future
@@ -130,7 +135,7 @@ class Processes:
 
     def _attend(self, i: int) -> None:
         """What each thread does: give its worker one piece of work after the other."""
-        while (asked := self._asked.get()) is not None:
+        while (asked := self._asked.take(i)) is not None:
             future = asked[0]
             if not future.set_running_or_notify_cancel():
                 continue
@@ -145,7 +150,6 @@ class Processes:
                 self._at_nothing(i, future)
                 future.set_result(result)
             del asked, future
-        self._asked.put(None)  # for the next thread
         if worker := self._workers.pop(i, None):
             worker.stop()
 
@@ -155,13 +159,10 @@ class Processes:
             self._abandoned.discard(future)
 
     def _give_up_waiting(self) -> None:
-        """Answer for what nobody will do now, and leave the mark at which the threads end."""
-        with contextlib.suppress(queue.Empty):
-            while True:
-                asked = self._asked.get_nowait()
-                if asked is not None and asked[0].set_running_or_notify_cancel():
-                    asked[0].set_exception(Lost("the executor was closed"))
-        self._asked.put(None)
+        """Answer for what nobody will do now, and let the threads end."""
+        for future, *_ in self._asked.close():
+            if future.set_running_or_notify_cancel():
+                future.set_exception(Lost("the executor was closed"))
 
     def _done(
         self, i: int, future: Future[Any], function: Work, name: str, packed: bytes, item: Any

@@ -42,16 +42,30 @@ def answer_turns(task: Task[Any], turns: list[Turn]) -> list[Answer]:
 _running: OrderedDict[tuple[str, int], Episode] = OrderedDict()
 
 
-def _answer_turn(task: Task[Any], turn: Turn) -> Answer:
-    past = turn.history
-    episode = _running.pop((turn.episode, hash(past)), None) if past else None
-    if episode is None:
-        if past and task.nondeterministic:
-            return unmeasured("the episode was lost, and cannot be played again: it has chance")
-        episode = begin(task, turn.problem, past)
+def under_way(turn: Turn) -> Episode | None:
+    """Return the episode of a turn, if it is under way here; whoever takes it goes on with it."""
+    return _running.pop((turn.episode, hash(turn.history)), None) if turn.history else None
+
+
+def go_on(episode: Episode, turn: Turn) -> Answer:
+    """Give the response of a turn to its episode, which is kept for the next."""
     answer = respond_or_cut(episode, turn.response, turn.cut)
     if not isinstance(answer, Reward):
-        _running[turn.episode, hash((*past, turn.response))] = episode
+        _running[turn.episode, hash((*turn.history, turn.response))] = episode
         while len(_running) > _RUNNING:
             _running.popitem(last=False)
     return answer
+
+
+def lost_to_chance() -> Reward:
+    """Return the reward of an episode that nobody can play again."""
+    return unmeasured("the episode was lost, and cannot be played again: it has chance")
+
+
+def _answer_turn(task: Task[Any], turn: Turn) -> Answer:
+    episode = under_way(turn)
+    if episode is None:
+        if turn.history and task.nondeterministic:
+            return lost_to_chance()
+        episode = begin(task, turn.problem, turn.history)
+    return go_on(episode, turn)

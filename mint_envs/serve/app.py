@@ -2,131 +2,51 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import inspect
-import logging
-import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, HTTPException, Request
+from fastapi import APIRouter, FastAPI, HTTPException
 from fastapi.responses import HTMLResponse, Response
-from fastapi.routing import APIRoute
 
 import mint_envs
 
-from ..core import Reward, Task
-from ..errors import require
-from ..executors import Executor, Lost, Turn, make_executor
-from ..executors.processes import Processes
+from ..core import Reward
+from ..executors import Executor, Lost
 from ..registration import family_of, settings_of, type_name
 from ..reports.pages import api_page
-from ..sandbox.port import cpu_count
 from . import wire
-from .catalog import Catalog, Offer, grader_items
+from .catalog import Catalog, Offer
 from .faults import FAULTS, add_faults
 from .graders import graded
 from .guard import App, Guard
-from .metrics import Counted, Metrics
-from .sessions import OpenSession, Sessions
+from .metrics import Counted
+from .server import Readiness, Server, StrictRoute, raise_lost
+from .session_routes import session_routes
 from .settings import Settings
 from .wire import StrictJSON
-from .work import Desk, respond_turns, score_items, show_prompts, warm
-
-_SWEEP_S = 5.0
-_log = logging.getLogger("mint_envs.serve")
+from .work import score_items, show_prompts
 
 
-class _Route(APIRoute):  # type: ignore[misc]
-    """A route whose requests hold strict JSON."""
-
-    def get_route_handler(self) -> Callable[[Request], Any]:
-        handler = super().get_route_handler()
-
-        async def strict(request: Request) -> Response:
-            return await handler(wire.StrictRequest(request.scope, request.receive))
-
-        return strict
-
-
-class Server:
-    """What the routes share."""
-
-    def __init__(self, settings: Settings, executor: Executor | None) -> None:
-        self.settings = settings
-        self.catalog, self.graders = Catalog(settings), grader_items()
-        self._own = executor is None
-        self.executor = _executor(settings) if executor is None else executor
-        self.desk = Desk(self.executor, settings.max_waiting, settings.max_client_waiting)
-        self.sessions = Sessions(settings.max_sessions, settings.session_s, settings.max_history)
-        self.metrics = Metrics(self.desk, self.sessions, self.executor)
-
-    async def task(self, env: str, wanted: dict[str, Any]) -> Task[Any]:
-        """Return a task; one that is not there yet is made off the event loop."""
-        if env not in self.catalog.offers:
-            raise HTTPException(404, f"env={env[:80]!r} is not served: see GET /v1/envs")
-        if not wanted:
-            return self.catalog.task(env, {})
-        return await asyncio.to_thread(self.catalog.task, env, wanted)
-
-    def check_batch(self, items: Sequence[Any]) -> None:
-        if len(items) > self.settings.max_batch:
-            raise HTTPException(
-                413, f"{len(items)} items: at most {self.settings.max_batch} go in one request"
-            )
-
-    async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
-        sweeper = asyncio.create_task(self._sweep())
-        self._warm()
-        yield
-        sweeper.cancel()
-        if self._own:
-            await asyncio.to_thread(self.executor.close)
-
-    def _warm(self) -> None:
-        """Let the workers start, so that the first client does not wait for them."""
-        for _ in range(self.executor.slots):
-            self.executor.submit(warm, None, None).add_done_callback(_warn_unscorable)
-
-    async def _sweep(self) -> None:
-        while True:
-            await asyncio.sleep(_SWEEP_S)
-            self.sessions.expire()
-
-
-def _warn_unscorable(warmed: Future[str]) -> None:
-    if not warmed.cancelled() and warmed.exception() is None and warmed.result():
-        _log.warning("programs cannot be scored: %s", warmed.result())
-
-
-def _executor(settings: Settings) -> Executor:
-    require(
-        settings.executor.partition(":")[0] != "local",
-        "executor='local' would hold up the event loop: 'processes' or 'ray'",
-    )
-    kind, _, argument = settings.executor.partition(":")
-    if kind == "processes" and (not argument or argument.isdecimal()):
-        workers = int(argument or 0) or cpu_count()
-        # One more than slow work may take: see Desk. A single one is meant: it keeps its episodes.
-        return Processes(workers + (argument != "1"), settings.work_s)
-    return make_executor(settings.executor, settings.work_s)
-
-
-def make_app(settings: Settings | None = None, executor: Executor | None = None) -> App:
+def make_app(
+    settings: Settings | None = None,
+    executor: Executor | None = None,
+    readiness: Readiness | None = None,
+) -> App:
     """Return the ASGI application.
 
     Args:
         settings: what is served and within which limits.
         executor: where work runs, instead of the one that the settings name.
+        readiness: what /readyz tells; who serves the application says there that it will stop.
 
     Raises:
         SettingError: a setting is wrong, or an offer cannot be made.
     """
     settings = settings or Settings()
-    server = Server(settings, executor)
+    server = Server(settings, executor, readiness or Readiness())
     app = FastAPI(
         title="mint-envs",
         version=mint_envs.__version__,
@@ -142,9 +62,9 @@ def make_app(settings: Settings | None = None, executor: Executor | None = None)
         responses={code: {"model": wire.Fault, "description": text}
                    for code, text in FAULTS.items()},
     )  # fmt: skip
-    app.router.route_class = _Route
+    app.router.route_class = StrictRoute
     app.include_router(_score_routes(server))
-    app.include_router(_session_routes(server))
+    app.include_router(session_routes(server))
     app.include_router(_other_routes(server, app))
     add_faults(app)
     routes = frozenset(_paths(app))
@@ -156,7 +76,7 @@ def _paths(app: FastAPI) -> list[str]:
 
 
 def _score_routes(server: Server) -> APIRouter:
-    router = APIRouter(route_class=_Route)
+    router = APIRouter(route_class=StrictRoute)
 
     @router.post("/v1/score", response_model=wire.RewardsOut)
     async def score_responses(form: wire.ScoreForm) -> Response:
@@ -175,7 +95,7 @@ def _score_routes(server: Server) -> APIRouter:
             show_prompts, task, [problem.ref for problem in form.problems]
         )
         for one in found:
-            _raise_lost(one)
+            raise_lost(one)
         return StrictJSON(
             {"prompts": [{"prompt": wire.prompt_out(p), "problem_id": i} for p, i in found]}
         )
@@ -210,92 +130,8 @@ def _rewards(server: Server, env: str, found: Sequence[Reward | Lost]) -> Respon
     return StrictJSON({"rewards": [wire.reward_out(one) for one in found]})
 
 
-def _raise_lost(found: Any) -> None:
-    if isinstance(found, Lost):
-        raise HTTPException(503, f"{found}. Try again.", {"Retry-After": "1"})
-
-
-def _session_routes(server: Server) -> APIRouter:
-    router = APIRouter(route_class=_Route)
-    sessions, desk = server.sessions, server.desk
-
-    def of(id: str) -> OpenSession:
-        session = sessions.get(id)
-        if session is None:
-            raise HTTPException(
-                404, "there is no such session: it was closed, or idle for too long; open another"
-            )
-        return session
-
-    @router.post("/v1/sessions", response_model=wire.SessionOut, status_code=201)
-    async def open_session(form: wire.SessionForm) -> Response:
-        """Begin an episode; the answer holds its id and its prompt."""
-        ref = form.ref(secrets.randbits(63))
-        sessions.check_room()
-        session = OpenSession(form.env, await server.task(form.env, form.settings), ref)
-        (shown,) = await desk.run(show_prompts, session.task, [ref])
-        _raise_lost(shown)
-        sessions.add(session)
-        prompt, problem_id = shown
-        return StrictJSON(
-            {
-                "id": session.id,
-                "seed": ref.seed,
-                "index": ref.index,
-                "prompt": wire.prompt_out(prompt),
-                "problem_id": problem_id,
-                "idle_s": server.settings.session_s,
-            },
-            201,
-        )
-
-    @router.post("/v1/sessions/{id}/respond", response_model=wire.TurnOut)
-    async def respond_to(id: str, form: wire.TurnForm) -> Response:
-        """Give the next response of an episode; the answer holds the reply, or the reward."""
-        session = of(id)
-        said = session.said_before(form.response, form.cut, form.turn)
-        if said is not None:
-            sessions.touch(session)
-            return StrictJSON(wire.turn_out(session.turn, said))
-        _check_turn(session, form, sessions.is_open(session))
-        sessions.check_text(form.response)
-        session.busy = True
-        try:
-            turn = Turn(session.ref, session.id, session.history, form.response, form.cut)
-            (answer,) = await desk.run(respond_turns, session.task, [turn])
-        finally:
-            session.busy = False
-        _raise_lost(answer)  # the session stays as it was: the response may be sent again
-        sessions.advance(session, form.response, form.cut, answer)
-        if isinstance(answer, Reward):
-            server.metrics.count(session.env, [answer])
-        return StrictJSON(wire.turn_out(session.turn, answer))
-
-    @router.delete("/v1/sessions/{id}", status_code=204)
-    async def close_session(id: str) -> Response:
-        """Close a session."""
-        of(id)
-        sessions.close(id)
-        return Response(status_code=204)
-
-    return router
-
-
-def _check_turn(session: OpenSession, form: wire.TurnForm, is_open: bool) -> None:
-    if not is_open:
-        raise HTTPException(409, "the episode of this session is over: open another session")
-    if session.busy:
-        raise HTTPException(409, "the session is working on a response already")
-    if session.full:
-        raise HTTPException(
-            409, "the session has had too many turns, or too much text: open another"
-        )
-    if form.turn is not None and form.turn != session.turn:
-        raise HTTPException(409, f"turn={form.turn}: the session has had {session.turn} responses")
-
-
 def _other_routes(server: Server, app: FastAPI) -> APIRouter:
-    router = APIRouter(route_class=_Route)
+    router = APIRouter(route_class=StrictRoute)
 
     @router.get("/v1/envs", response_model=wire.EnvsOut)
     async def envs() -> Response:
@@ -310,7 +146,14 @@ def _other_routes(server: Server, app: FastAPI) -> APIRouter:
     @router.get("/healthz", response_model=wire.HealthOut)
     async def health() -> Response:
         """Say that the server is up. Needs no token."""
-        return StrictJSON({"status": "ok", "version": mint_envs.__version__})
+        return StrictJSON({"status": "ok", "package": mint_envs.__version__})
+
+    @router.get("/readyz", response_model=wire.HealthOut)
+    async def ready() -> Response:
+        """Say whether requests should be sent here; 503 before and after. Needs no token."""
+        if not server.readiness.ready:
+            raise HTTPException(503, "stopping" if server.readiness.stopping else "starting")
+        return StrictJSON({"status": "ok", "package": mint_envs.__version__})
 
     @router.get(
         "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}}

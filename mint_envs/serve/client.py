@@ -8,13 +8,15 @@
             reply = session.respond("...")          # what comes next, or the Reward
 
 A score that was not measured is ``None``, as everywhere. A server that is busy is asked again when
-it says so; a response of a session is never carried out twice.
+it says so, and one that is away (a restart, a killed process) until ``patience_s`` is over. A
+session goes on in any process of the server: it is signed, and this side keeps its responses.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +28,11 @@ from ..errors import MintEnvsError, SettingError, require
 from .settings import is_loopback
 
 _BATCH = 256
-_TRIES = 4  # for a connection that breaks
+_RESPOND = "/v1/sessions/respond"
+_LONGEST_PAUSE_S = 2.0  # between tries of a connection that breaks
+_ELSEWHERE = 32  # connections on which a process is looked for that holds a session
+#: What a balancer says whose server has just gone; a server of ours says its version with it.
+_NOBODY_THERE = (502, 503, 504)
 
 
 class ServiceError(MintEnvsError):
@@ -50,11 +56,16 @@ class RequestRefused(ServiceError, ValueError):
 
 
 class SessionLost(ServiceError):
-    """The session was closed, idle for too long, or lost when the server was started again."""
+    """The session cannot be gone on with: it was idle for too long, is none of this server, or its
+    episode has chance in it and was lost with the process that held it."""
 
 
 class ServerFault(ServiceError):
     """The server has a fault, or its answer cannot be read."""
+
+
+class _SaidWanted(ServiceError):
+    """This process of the server has not the responses of the session so far."""
 
 
 _BY_STATUS: dict[int, type[ServiceError]] = {
@@ -63,8 +74,11 @@ _BY_STATUS: dict[int, type[ServiceError]] = {
     404: RequestRefused,
     408: Unreachable,
     409: RequestRefused,
+    410: SessionLost,
     413: RequestRefused,
+    421: SessionLost,
     422: RequestRefused,
+    428: _SaidWanted,
     429: Busy,
     503: ServerFault,
 }
@@ -98,7 +112,7 @@ class Client:
         token: what the server asks for. It is sent to this server alone: redirects are not
             followed. Over plain http it is sent to this machine only, unless ``insecure``.
         timeout_s: seconds that one request may take, scoring included.
-        patience_s: seconds to go on asking a server that is busy.
+        patience_s: seconds to go on asking a server that is busy, or away.
         insecure: send the token over plain http to another machine, as inside a closed network.
         transport: an ``httpx`` transport, for tests.
 
@@ -220,43 +234,70 @@ class Client:
         ]
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        """Send a request, again while the server is busy or the connection breaks."""
+        """Send a request, again while the server is busy or away."""
         content = None if body is None else _request_json(body)
-        give_up = time.monotonic() + self._patience_s
-        breaks = 0
+        tries = _Tries(self._patience_s)
         while True:
             try:
                 answer = self._http.request(
                     method, path, content=content, headers={"content-type": "application/json"}
                 )
             except self._errors as error:
-                breaks += 1
-                self._check_break(error, breaks)
-                time.sleep(0.25 * 2**breaks)
+                self._check_break(error, tries)
                 continue
-            wait = _wait_s(answer)
-            if wait is None or time.monotonic() + wait > give_up:
+            if not tries.again_after(answer):
                 return _read_answer(answer, path)
-            time.sleep(wait)
 
-    def _check_break(self, error: Exception, breaks: int) -> None:
-        """Raise Unreachable if it is of no use to ask again."""
+    def _check_break(self, error: Exception, tries: _Tries) -> None:
+        """Wait a little, or raise Unreachable if it is of no use to ask again."""
         if "ReadTimeout" in type(error).__name__:
             raise Unreachable(
                 f"{self.url} did not answer within timeout_s={self._timeout_s:g}: send smaller "
                 "batches, or give it more time"
             ) from error
-        if breaks >= _TRIES:
+        if "Unsupported" in type(error).__name__ or not tries.wait(tries.pause_s()):
             raise Unreachable(
-                f"{self.url} does not answer: {type(error).__name__} {error}. Is "
-                "`mint-envs serve` running there?"
+                f"{self.url} does not answer, for patience_s={self._patience_s:g}: "
+                f"{type(error).__name__} {error}. Is `mint-envs serve` running there?"
             ) from error
+
+
+class _Tries:
+    """How often, and for how long, one request is sent again."""
+
+    def __init__(self, patience_s: float) -> None:
+        self._give_up = time.monotonic() + patience_s
+        self._breaks = self._elsewhere = 0
+
+    def again_after(self, answer: Any) -> bool:
+        """Wait and return True, or return False if the answer is final."""
+        if answer.status_code == 421:  # held by a process that another connection may reach
+            self._elsewhere += 1
+            return self._elsewhere < _ELSEWHERE and self.wait(0.02)
+        if answer.status_code in _NOBODY_THERE and not _is_ours(answer):
+            return self.wait(self.pause_s())
+        wait = _wait_s(answer)
+        return wait is not None and self.wait(wait)
+
+    def pause_s(self) -> float:
+        """Return how long to wait for a server that is away: longer each time."""
+        self._breaks += 1
+        longest = min(_LONGEST_PAUSE_S, 0.05 * float(2**self._breaks))
+        return longest * random.uniform(0.5, 1.0)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait, if there is patience for it."""
+        if time.monotonic() + seconds > self._give_up:
+            return False
+        time.sleep(seconds)
+        return True
 
 
 class Session:
     """An episode on the server.
 
-    ``prompt`` is what the model sees first, ``reward`` the verdict once there is one.
+    ``prompt`` is what the model sees first, ``reward`` the verdict once there is one. ``movable``
+    says whether any process of the server can go on with it; else ``why_held`` says why not.
 
     Args:
         client, opened: ``Client.session`` makes it.
@@ -264,13 +305,15 @@ class Session:
 
     def __init__(self, client: Client, opened: Mapping[str, Any]) -> None:
         self._client = client
-        self.id: str = opened["id"]
+        self._session: str | None = opened["session"]
+        self._said: list[str] = []
         self.seed: int | None = opened["seed"]
         self.index: int | None = opened["index"]
         self.prompt: Prompt = opened["prompt"]
         self.problem_id: str = opened["problem_id"]
+        self.movable: bool = opened["movable"]
+        self.why_held: str | None = opened["why_held"]
         self.reward: Reward | None = None
-        self._turn = 0
 
     def respond(self, text: str, *, cut: bool = False) -> str | list[Message] | Reward:
         """Give the next response; return what the environment says next, or the Reward.
@@ -279,11 +322,17 @@ class Session:
             cut: the response was cut off before its end; nothing of it is run.
 
         Raises:
-            SessionLost: it was idle for too long, or the server was started again.
+            SessionLost: it was idle for too long, cannot be moved, or is over or closed.
         """
-        body = {"response": text, "cut": cut, "turn": self._turn}
-        answer = self._client._ask("POST", f"/v1/sessions/{self.id}/respond", body)
-        self._turn = answer["turn"]
+        if self._session is None:
+            raise SessionLost("the session is over, or was closed: open another")
+        body = {"session": self._session, "response": text, "cut": cut}
+        try:
+            answer = self._client._ask("POST", _RESPOND, body)
+        except _SaidWanted:
+            answer = self._client._ask("POST", _RESPOND, {**body, "said": self._said})
+        self._session = answer["session"]
+        self._said.append(text)
         if not answer["done"]:
             reply: str | list[Message] = answer["reply"]
             return reply
@@ -292,9 +341,10 @@ class Session:
 
     def close(self) -> None:
         """Close the session, if its episode is not over."""
-        if self.reward is None:
+        if self._session is not None:
             with contextlib.suppress(SessionLost):
-                self._client._ask("DELETE", f"/v1/sessions/{self.id}")
+                self._client._ask("POST", "/v1/sessions/close", {"session": self._session})
+            self._session = None
 
     def __enter__(self) -> Session:
         return self
@@ -344,10 +394,17 @@ def _read_answer(answer: Any, path: str) -> Any:
     raise _error(answer.status_code, path, str(detail or answer.text[:200]))
 
 
+def _is_ours(answer: Any) -> bool:
+    """Whether our server has said this, not a balancer before it."""
+    try:
+        found = answer.json()
+    except ValueError:
+        return False
+    return isinstance(found, dict) and "detail" in found
+
+
 def _error(status: int, path: str, detail: str) -> ServiceError:
     kind = _BY_STATUS.get(status, ServerFault)
-    if status == 404 and path.startswith("/v1/sessions/"):
-        kind = SessionLost
     return kind(f"{path}: {detail} (HTTP {status})")
 
 

@@ -6,7 +6,7 @@ Pure bookkeeping, of the event loop alone.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
 from typing import Generic, TypeVar
 
@@ -33,20 +33,23 @@ class FairQueue(Generic[Piece]):
         """Let a piece wait; a client that had none comes after those that wait."""
         self._waiting.setdefault(client, deque()).append(piece)
 
-    def take(self, but: Collection[str] = ()) -> Piece | None:
+    def take(
+        self, but: Collection[str] = (), suits: Callable[[Piece], bool] = lambda _: True
+    ) -> Piece | None:
         """Return the next piece, of the client whose turn is the longest ago; None: none waits.
 
         Args:
             but: clients that are passed over.
+            suits: says whether a piece may be taken now.
         """
-        client = next((client for client in self._waiting if client not in but), None)
-        if client is None:
-            return None
-        pieces = self._waiting.pop(client)
-        piece = pieces.popleft()
-        if pieces:
-            self._waiting[client] = pieces
-        return piece
+        for client, pieces in self._waiting.items():
+            piece = None if client in but else next(filter(suits, pieces), None)
+            if piece is not None:
+                self.remove(client, piece)
+                if client in self._waiting:
+                    self._waiting.move_to_end(client)
+                return piece
+        return None
 
     def remove(self, client: str, piece: Piece) -> bool:
         """Take out a piece that nobody waits for; return whether it was there."""

@@ -12,6 +12,8 @@ from starlette.exceptions import HTTPException
 
 from ..errors import MintEnvsError, SandboxUnavailable
 from ..executors.port import CannotStart
+from .episodes import Differs
+from .references import StaleReference
 from .wire import StrictJSON
 from .work import NoRoom
 
@@ -24,9 +26,12 @@ FAULTS = {
     404: "there is no such thing here",
     405: "another method",
     408: "the body came too slowly",
-    409: "the session is busy, or at another turn",
+    409: "the session is too long, busy, or at another turn",
+    410: "the session cannot be gone on with: the detail says why",
     413: "the body or the batch is too large",
     422: "something in the request is wrong; the detail says what",
+    421: "the session is held by another process, since its episode has chance in it",
+    428: "the responses of the session so far are wanted, as said",
     429: "too much at once: wait for as many seconds as Retry-After says",
     500: "a fault of the server",
     503: "no sandbox or worker works on the server, or it is stopping",
@@ -72,6 +77,10 @@ async def _mistake(_: Request, error: Exception) -> Response:
     raise error
 
 
+async def _gone(_: Request, error: Exception) -> Response:
+    return _fault_response(410, str(error)[:2000])
+
+
 async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return _fault_response(error.status_code, str(error.detail), **(error.headers or {}))
@@ -85,6 +94,8 @@ async def _server_fault(_: Request, error: Exception) -> Response:
 _HANDLERS = {
     RequestValidationError: _invalid,
     NoRoom: _too_busy,
+    StaleReference: _gone,
+    Differs: _gone,
     ExceptionGroup: _mistake,
     MintEnvsError: _mistake,
     RecursionError: _mistake,

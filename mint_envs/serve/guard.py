@@ -23,7 +23,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-OPEN_PATHS = ("/healthz",)
+OPEN_PATHS = ("/healthz", "/readyz")
 
 _HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::\d*)?")
 _DRAINED = 8  # times as much as a body may hold is read of one that is too large

@@ -10,7 +10,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from ..core import Reward
 from ..executors import Executor, Lost
+from ..problems import Answer
 from .guard import App, Message, Receive, Scope, Send
+from .played import PlayedTurns
 from .sessions import Sessions
 from .work import Desk
 
@@ -20,7 +22,9 @@ _BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 
 class Metrics:
     """The numbers of one server."""
 
-    def __init__(self, desk: Desk, sessions: Sessions, executor: Executor) -> None:
+    def __init__(
+        self, desk: Desk, sessions: Sessions, played: PlayedTurns, executor: Executor
+    ) -> None:
         self._registry = CollectorRegistry()
         self.requests = Counter(
             "mint_requests", "requests answered", ["route", "status"], registry=self._registry
@@ -34,9 +38,16 @@ class Metrics:
         )
         self._watch("mint_waiting", "items waiting for or in work", lambda: desk.waiting)
         self._watch("mint_given_up", "pieces of work whose clients had gone", lambda: desk.given_up)
-        self._watch("mint_sessions_open", "sessions open", lambda: len(sessions))
-        self._watch("mint_session_bytes", "bytes that sessions keep", lambda: sessions.bytes)
-        self._watch("mint_sessions_expired", "sessions closed when idle", lambda: sessions.expired)
+        self.turns = Counter(
+            "mint_turns", "turns of sessions", ["episode"], registry=self._registry
+        )
+        self._watch("mint_sessions_held", "sessions that cannot be moved", lambda: len(sessions))
+        self._watch("mint_sessions_played", "sessions that were played here", lambda: len(played))
+        self._watch(
+            "mint_session_bytes", "bytes that sessions keep", lambda: sessions.bytes + played.bytes
+        )
+        self._watch("mint_sessions_expired", "held sessions closed when idle",
+                    lambda: sessions.expired)  # fmt: skip
         self._watch(
             "mint_workers_replaced", "workers that were lost and replaced",
             lambda: getattr(executor, "replaced", 0),
@@ -51,6 +62,12 @@ class Metrics:
         for label, count in (("yes", measured), ("no", len(rewards) - measured)):
             if count:
                 self.rewards.labels(env, label).inc(count)
+
+    def count_turn(self, env: str, answer: Answer, replayed: bool) -> None:
+        """Count a turn by whether its episode had to be played again, and the reward it gave."""
+        self.turns.labels("played_again" if replayed else "under_way").inc()
+        if isinstance(answer, Reward):
+            self.count(env, [answer])
 
     def text(self) -> bytes:
         text: bytes = generate_latest(self._registry)

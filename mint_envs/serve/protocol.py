@@ -24,14 +24,34 @@ class Protocol(H11Protocol):  # type: ignore[misc]
     settings: Settings
     _timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
+    idle_since = 0.0  # of the loop's clock
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
-        if len(self.connections) > self.settings.max_connections:
+        if len(self.connections) > self.settings.max_connections and not self._made_room():
             transport.write(_TOO_MANY)
             transport.close()
             return
+        self.idle_since = self.loop.time()
         self._await_head()
+
+    def _made_room(self) -> bool:
+        """Close the connection that has been without a request for the longest, if one is."""
+        idle = [one for one in self.connections if one.is_idle]
+        if not idle:
+            return False
+        min(idle, key=lambda one: one.idle_since).transport.abort()
+        return True
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is worked on, nor its answer on the way."""
+        return (
+            not self._answering
+            and not self.transport.is_closing()
+            and not self.transport.get_write_buffer_size()
+            and self.idle_since > 0.0
+        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_has_come()
@@ -47,6 +67,7 @@ class Protocol(H11Protocol):  # type: ignore[misc]
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        self.idle_since = self.loop.time()
         if self.transport.is_closing() and self.transport.get_write_buffer_size():
             self.loop.call_later(self.settings.write_s, self.transport.abort)
         if not self._answering and self._timer is None and self.conn.trailing_data[0]:

@@ -1,8 +1,6 @@
-"""Sessions: episodes that clients play turn by turn.
+"""Sessions that cannot be moved: their episodes have chance in them, and live in one worker.
 
-A session is little more than its responses so far. The episode itself lives in a worker, or is
-played again there from those; so ten thousand open sessions are a few megabytes, and a worker that
-is killed takes none with it.
+All others are held by nobody: see ``references``.
 """
 
 from __future__ import annotations
@@ -18,22 +16,26 @@ from typing import Any
 from ..core import Reward, Task
 from ..executors import Answer
 from ..problems import ProblemRef
-from .work import NoRoom
+from .work import Home, NoRoom
 
-_MAX_TURNS = 1000
-_MAX_WEIGHT = 8 << 20  # bytes; all of it goes to a worker at each turn
 _ENDED = 4096  # ended sessions whose last answer is kept, for a client that lost it on the way
 _SESSION = 256  # bytes that a session costs beside its responses
 
 
+def new_episode() -> str:
+    """Return a name for an episode that no other has, on any machine."""
+    return secrets.token_urlsafe(18)
+
+
 @dataclass(slots=True)
 class OpenSession:
-    """An episode of a client."""
+    """An episode of a client. ``home`` is where it is, once it has begun."""
 
     env: str
     task: Task[Any]
     ref: ProblemRef
-    id: str = field(default_factory=lambda: secrets.token_urlsafe(18))
+    id: str = field(default_factory=new_episode)
+    home: Home | None = None
     history: tuple[str, ...] = ()
     last: tuple[bytes, bool, Answer] | None = None  # digest of the response, truncated, answer
     used: float = 0.0
@@ -47,14 +49,9 @@ class OpenSession:
         """How many responses it has had."""
         return self.turns or len(self.history)
 
-    @property
-    def full(self) -> bool:
-        """True once it has had more turns, or more text, than any episode needs."""
-        return len(self.history) >= _MAX_TURNS or self.weight > _MAX_WEIGHT
-
-    def said_before(self, text: str, truncated: bool, turn: int | None) -> Answer | None:
+    def said_before(self, text: str, truncated: bool, turn: int) -> Answer | None:
         """What was said to this response, if it is the last one, sent again; else None."""
-        if self.last is None or turn is None or turn != self.turn - 1:
+        if self.last is None or turn != self.turn - 1:
             return None
         return self.last[2] if (_digest(text), truncated) == self.last[:2] else None
 
@@ -110,7 +107,7 @@ class Sessions:
         """Keep a response and what was said to it; the end of the episode ends the session."""
         session.last = _digest(text), truncated, answer
         session.history = (*session.history, text)
-        size = _answer_length(answer)
+        size = answer_bytes(answer)
         more = len(text) + size - session.said
         self.bytes += more if self.is_open(session) else 0
         session.weight += more
@@ -163,8 +160,8 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _answer_length(answer: Answer) -> int:
+def answer_bytes(answer: Answer) -> int:
     """Return about how many bytes an answer keeps."""
     if isinstance(answer, Reward):
-        return 0
+        return len(repr(answer.metadata))
     return len(answer) if isinstance(answer, str) else sum(len(m["content"]) for m in answer)

@@ -28,6 +28,7 @@ from ..executors import Answer, Lost
 from ..executors.port import lost_as_unmeasured
 from ..forms import FIELDS, Flag, Form, Number, Text, few
 from ..problems import ProblemRef
+from .references import WIRE
 
 _VALUES = 300_000  # of one body, about: a batch of 256 programs with their tests has some thousands
 _MAX_SEED = (1 << 63) - 1
@@ -107,18 +108,34 @@ class SessionForm(Form):
         return ProblemRef(index=self.index, seed=self.seed)
 
 
+Session = Annotated[
+    str,
+    Field(
+        max_length=32_768,
+        description="What the last answer gave. It is signed, not secret; any process of the "
+        "server that has the key can go on with it.",
+    ),
+]
+
+
 class TurnForm(Form):
+    session: Session
     response: Text
     cut: Annotated[
         Flag, Field(description="The response was cut off before its end: nothing of it is run.")
     ] = False
-    turn: Annotated[
-        Seed | None,
+    said: Annotated[
+        list[Text] | None,
         Field(
-            description="Which response it is, from 0. With it, sending the same again after a "
-            "lost connection is harmless: the first answer comes back."
+            max_length=1000,
+            description="The responses before this one, in order. They are wanted by a process "
+            "that has not got them, which says so by 428.",
         ),
     ] = None
+
+
+class CloseForm(Form):
+    session: Session
 
 
 def grade_form(name: str, item: type[Form]) -> type[Form]:
@@ -136,7 +153,13 @@ class RewardOut(BaseModel):
     metadata: dict[str, Any]
 
 
-class RewardsOut(BaseModel):
+class Answered(BaseModel):
+    """Every answer says which wire it speaks: within a version fields are added, never changed."""
+
+    version: int = Field(WIRE, description="of the wire")
+
+
+class RewardsOut(Answered):
     rewards: list[RewardOut]
 
 
@@ -153,20 +176,23 @@ class PromptItem(BaseModel):
     problem_id: str
 
 
-class PromptsOut(BaseModel):
+class PromptsOut(Answered):
     prompts: list[PromptItem]
 
 
-class SessionOut(BaseModel):
-    id: str
+class SessionOut(Answered):
+    session: str = Field(description="to be sent back with the first response")
     seed: int | None
     index: int | None
     prompt: PromptOut
     problem_id: str
-    idle_s: float = Field(description="seconds without a request after which it is closed")
+    idle_s: float = Field(description="seconds without a response for which it is gone on with")
+    movable: bool = Field(description="any process of the server can go on with it")
+    why_held: str | None = Field(description="why not; null if it is movable")
 
 
-class TurnOut(BaseModel):
+class TurnOut(Answered):
+    session: str | None = Field(description="for the next response; null at the end")
     turn: int = Field(description="responses so far")
     done: bool
     reply: PromptOut | None = Field(description="what the environment says next; null at the end")
@@ -189,18 +215,18 @@ class EnvOut(BaseModel):
     settings: dict[str, SettingOut]
 
 
-class EnvsOut(BaseModel):
+class EnvsOut(Answered):
     envs: list[EnvOut]
     graders: list[str]
     limits: dict[str, float]
 
 
-class HealthOut(BaseModel):
+class HealthOut(Answered):
     status: Literal["ok"]
-    version: str
+    package: str = Field(description="the version of mint-envs")
 
 
-class Fault(BaseModel):
+class Fault(Answered):
     """What went wrong, and what to do."""
 
     detail: str
@@ -215,9 +241,10 @@ def prompt_out(prompt: Prompt) -> Any:
     return prompt if isinstance(prompt, str) else [dict(message) for message in prompt]
 
 
-def turn_out(turn: int, answer: Answer) -> dict[str, Any]:
+def turn_out(session: str | None, turn: int, answer: Answer) -> dict[str, Any]:
     over = isinstance(answer, Reward)
     return {
+        "session": session,
         "turn": turn,
         "done": over,
         "reply": None if isinstance(answer, Reward) else prompt_out(answer),
@@ -264,9 +291,10 @@ def read_strict_json(body: bytes) -> Any:
 
 
 class StrictJSON(JSONResponse):  # type: ignore[misc]
-    """JSON in ASCII, so that any text survives; no NaN leaves."""
+    """JSON in ASCII, so that any text survives; no NaN leaves. It says which wire it is."""
 
     def render(self, content: Any) -> bytes:
+        content = {"version": WIRE, **content}
         try:
             return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
         except (ValueError, TypeError):

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from ..core import Prompt, Reward, Task
 from ..errors import SandboxUnavailable, require
-from ..executors import Answer, Executor, Lost, Turn
+from ..executors import Executor, Lost
 from ..executors.port import Work, unmeasured
-from ..executors.turns import answer_turns
 from ..problems import OtherLength, ProblemRef, Turns, play_all, play_whole
 from .fair import CLIENT, FairQueue
 
@@ -60,16 +60,6 @@ def show_prompts(task: Task[Any], refs: list[ProblemRef]) -> list[tuple[Prompt, 
     return [(task.prompt(problem), task.problem_id(problem)) for problem in problems]
 
 
-def respond_turns(task: Task[Any], turns: list[Turn]) -> list[Answer]:
-    """Play turns whose problems are given by ``ProblemRef``."""
-    found: list[Answer] = []
-    for turn in turns:
-        problem = turn.problem.of(task)
-        whole = Turn(problem, turn.episode, turn.history, turn.response, turn.cut)
-        found += answer_turns(task, [whole])
-    return found
-
-
 def timed(task: Task[Any] | None, asked: tuple[Work, list[Any]]) -> tuple[list[Any], float]:
     """Run ``function(task, items)``; return what it gives and its seconds, without any waiting."""
     function, items = asked
@@ -93,6 +83,15 @@ def warm(_: None, __: None) -> str:
 #: Work of which an item takes less than this does not queue behind work that takes more.
 _QUICK_S = 0.2
 _OVERDUE_S = 1.0  # after which work that was thought quick is known to be slow
+_HOMESICK_S = 0.25  # after which work does not wait for its home any more
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The slot that has the episode of a turn: another must play it again, or cannot (``only``)."""
+
+    slot: int
+    only: bool = False
 
 
 @dataclass(eq=False)
@@ -104,8 +103,17 @@ class _Piece:
     task: Task[Any] | None
     items: list[Any]
     quick: bool
+    home: Home | None
     done: asyncio.Future[tuple[list[Any], float]]
+    since: float = field(default_factory=time.monotonic)
     running: Future[Any] | None = None
+    slot: int = -1
+
+    def suits(self, slot: int, now: float) -> bool:
+        """Whether a slot may have it: its home, or any, if it has none or has waited for it."""
+        if self.home is None or self.home.slot == slot:
+            return True
+        return not self.home.only and now - self.since > _HOMESICK_S
 
 
 class Desk:
@@ -129,6 +137,7 @@ class Desk:
         self._quick: FairQueue[_Piece] = FairQueue()
         self._slow: FairQueue[_Piece] = FairQueue()
         self._running: Counter[str] = Counter()  # pieces, by client
+        self._busy: set[int] = set()  # slots
         self._slow_running = 0
 
     async def run(self, function: Work, task: Task[Any] | None, items: Sequence[Any]) -> list[Any]:
@@ -137,19 +146,38 @@ class Desk:
         Raises:
             NoRoom: too many items wait already, of this client or of all. Nothing was begun.
         """
+        with self._taken_in(len(items)) as client:
+            return await self._run(client, function, task, items)
+
+    async def run_at(
+        self, home: Home | None, function: Work, task: Task[Any], item: Any
+    ) -> tuple[Any, int]:
+        """Run ``function(task, [item])``, at home if it can be; return the result, and its slot.
+
+        Raises:
+            NoRoom: as ``run``.
+        """
+        with self._taken_in(1) as client:
+            piece = self._piece(client, function, task, [item], home)
+            (found,) = await self._found(piece)
+            return found, piece.slot
+
+    @contextlib.contextmanager
+    def _taken_in(self, items: int) -> Iterator[str]:
+        """Count so many items of the client, whose name is given, until they are done."""
         client = CLIENT.get()
-        if self.waiting + len(items) > self._max_waiting:
+        if self.waiting + items > self._max_waiting:
             raise NoRoom(self.retry_s(), f"{self.waiting} responses are waiting to be scored")
-        if self._of_client[client] + len(items) > self._max_client:
+        if self._of_client[client] + items > self._max_client:
             waiting = self._of_client[client]
             raise NoRoom(self.retry_s(), f"{waiting} responses of yours are waiting to be scored")
-        self.waiting += len(items)
-        self._of_client[client] += len(items)
+        self.waiting += items
+        self._of_client[client] += items
         try:
-            return await self._run(client, function, task, items)
+            yield client
         finally:
-            self.waiting -= len(items)
-            self._of_client[client] -= len(items)
+            self.waiting -= items
+            self._of_client[client] -= items
             if not self._of_client[client]:
                 del self._of_client[client]
 
@@ -162,38 +190,47 @@ class Desk:
         self, client: str, function: Work, task: Task[Any] | None, items: Sequence[Any]
     ) -> list[Any]:
         size = self._piece_size((function, type(task)), len(items))
-        pieces = [list(items[i : i + size]) for i in range(0, len(items), size)]
+        pieces = [
+            self._piece(client, function, task, list(items[i : i + size]))
+            for i in range(0, len(items), size)
+        ]
         if len(pieces) == 1:
-            return await self._found(client, function, task, pieces[0])
+            return await self._found(pieces[0])
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._found(client, function, task, p)) for p in pieces]
+            tasks = [group.create_task(self._found(piece)) for piece in pieces]
         return list(itertools.chain.from_iterable(task.result() for task in tasks))
 
     def _piece_size(self, kind: tuple[Work, type], items: int) -> int:
         quick = int(_PIECE_S / self._seconds.get(kind, self._seconds_each))
         return max(1, min(_LARGEST_PIECE, quick, -(-items // self.executor.slots)))
 
-    async def _found(
-        self, client: str, function: Work, task: Task[Any] | None, items: list[Any]
-    ) -> list[Any]:
-        kind = function, type(task)
-        quick = self._seconds.get(kind, math.inf) < _QUICK_S
+    def _piece(
+        self, client: str, function: Work, task: Task[Any] | None, items: list[Any],
+        home: Home | None = None,
+    ) -> _Piece:  # fmt: skip
+        quick = self._seconds.get((function, type(task)), math.inf) < _QUICK_S
         done = asyncio.get_running_loop().create_future()
-        piece = _Piece(client, function, task, items, quick, done)
-        (self._quick if quick else self._slow).put(client, piece)
+        return _Piece(client, function, task, items, quick, home, done)
+
+    async def _found(self, piece: _Piece) -> list[Any]:
+        (self._quick if piece.quick else self._slow).put(piece.client, piece)
         self._begin_next()
+        if piece.home is not None and piece.slot < 0 and not piece.home.only:
+            asyncio.get_running_loop().call_later(_HOMESICK_S, self._begin_next)
         try:
-            found, seconds = await done
+            found, seconds = await piece.done
         except asyncio.CancelledError:
             self._give_up(piece)
             raise
         except Lost as error:
-            if len(items) == 1:
+            if len(piece.items) == 1:
                 return [error]
-            return [
-                one for item in items for one in await self._found(client, function, task, [item])
+            alone = [
+                self._piece(piece.client, piece.function, piece.task, [item])
+                for item in piece.items
             ]
-        self._note(kind, seconds / max(1, len(items)))
+            return [one for again in alone for one in await self._found(again)]
+        self._note((piece.function, type(piece.task)), seconds / max(1, len(piece.items)))
         return list(found)
 
     def _note(self, kind: tuple[Work, type], seconds: float) -> None:
@@ -206,24 +243,31 @@ class Desk:
     # -- one piece after the other ----------------------------------------------------------------
 
     def _begin_next(self) -> None:
-        """Hand out what waits, as far as there are slots for it."""
-        slots = self.executor.slots
-        most = max(1, slots - 1)
-        while self._running.total() < slots:
-            full = [client for client, count in self._running.items() if count >= most]
-            piece = self._quick.take(full)
-            if piece is None and self._slow_running < most:
-                piece = self._slow.take(full)
-            if piece is None:
-                return
-            self._begin(piece)
+        """Hand out what waits, as far as there are slots for it that suit."""
+        for slot in range(self.executor.slots):
+            while slot not in self._busy and (piece := self._next_for(slot)) is not None:
+                self._begin(piece, slot)
 
-    def _begin(self, piece: _Piece) -> None:
+    def _next_for(self, slot: int) -> _Piece | None:
+        most = max(1, self.executor.slots - 1)
+        full = [client for client, count in self._running.items() if count >= most]
+        now = time.monotonic()
+        suits = partial(_Piece.suits, slot=slot, now=now)
+        piece = self._quick.take(full, suits)
+        if piece is None and self._slow_running < most:
+            piece = self._slow.take(full, suits)
+        return piece
+
+    def _begin(self, piece: _Piece, slot: int) -> None:
+        where = {"at": slot} if getattr(self.executor, "chooses", False) else {}
+        work = piece.function, piece.items
         try:
-            piece.running = self.executor.submit(timed, piece.task, (piece.function, piece.items))
+            piece.running = self.executor.submit(timed, piece.task, work, **where)
         except Exception as error:  # a task that cannot be sent, an executor that is closed
             piece.done.set_exception(error)
             return
+        piece.slot = slot
+        self._busy.add(slot)
         self._running[piece.client] += 1
         self._slow_running += not piece.quick
         asyncio.wrap_future(piece.running).add_done_callback(partial(self._ended, piece))
@@ -244,6 +288,7 @@ class Desk:
             asyncio.get_running_loop().run_in_executor(None, abandon, piece.running)
 
     def _ended(self, piece: _Piece, found: asyncio.Future[Any]) -> None:
+        self._busy.discard(piece.slot)
         self._running[piece.client] -= 1
         self._running += Counter()  # those without any are left out
         self._slow_running -= not piece.quick

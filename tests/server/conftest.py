@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from odd_tasks import Chance, Count, Odd
+from server_requests import KEY
 from serving import serving
 
 import mint_envs
@@ -27,7 +28,7 @@ def workers() -> Iterator[Processes]:
 
 @pytest.fixture(scope="module")
 def url(workers: Processes) -> Iterator[str]:
-    with serving(Settings(max_body=200_000, read_s=1.0), workers) as url:
+    with serving(Settings(max_body=200_000, read_s=1.0, session_key=KEY), workers) as url:
         yield url
 
 

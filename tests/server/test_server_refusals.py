@@ -18,7 +18,7 @@ from mint_envs.family import BUILT_IN
 from mint_envs.registration import family_of
 from mint_envs.serve import Settings
 from mint_envs.serve.catalog import Catalog
-from mint_envs.serve.settings import check_host, read_token
+from mint_envs.serve.settings import check_host, read_secret
 
 # -- what is refused ------------------------------------------------------------------------------
 
@@ -161,8 +161,8 @@ def test_no_token_no_service_to_others(tmp_path: Any) -> None:
     path.write_text(f"{TOKEN}\n")
     path.chmod(0o604)
     with pytest.raises(SettingError, match="chmod 600"):
-        read_token(path, "")
+        read_secret(path, "")
     path.chmod(0o600)
-    assert read_token(path, "other") == TOKEN
+    assert read_secret(path, "other") == TOKEN
     with pytest.raises(SettingError, match="cannot be read"):
-        read_token(tmp_path / "none", "")
+        read_secret(tmp_path / "none", "")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from odd_tasks import Count, kill
-from server_requests import raw
+from server_requests import KEY, raw
 from serving import serving
 
 from mint_envs import Reward
 from mint_envs.client import Client, SessionLost
+from mint_envs.executors import Local
 from mint_envs.executors.processes import Processes
 from mint_envs.problems import ProblemRef
 from mint_envs.serve import Settings
@@ -23,38 +23,50 @@ from mint_envs.serve.work import NoRoom
 
 # -- sessions -------------------------------------------------------------------------------------
 
+RESPOND = "/v1/sessions/respond"
 
-def test_a_response_sent_twice_counts_once(url: str, client: Client) -> None:
-    session = client.session("tests/Count-v0", seed=5)
-    path = f"/v1/sessions/{session.id}/respond"
-    body = json.dumps({"response": "1", "turn": 0})
-    first, again = raw(url, path, body), raw(url, path, body)
+
+def said(client: Client, session: str | None, response: str, **more: Any) -> Any:
+    body = {"session": session, "response": response, **more}
+    return raw(client.url, RESPOND, json.dumps(body))
+
+
+def test_a_response_sent_twice_counts_once(client: Client) -> None:
+    start = client.session("tests/Count-v0", seed=5)._session
+    first, again = said(client, start, "1"), said(client, start, "1")
+    assert first.status_code == 200
     assert first.json() == again.json()
-    assert raw(url, path, json.dumps({"response": "2", "turn": 0})).status_code == 409
-    assert raw(url, path, json.dumps({"response": "9", "turn": 7})).status_code == 409
+    assert first.json()["turn"] == 1
 
 
-def test_the_last_answer_can_be_asked_for_again(url: str, client: Client) -> None:
-    session = client.session("mint/Math-v0", seed=1)
-    path, body = f"/v1/sessions/{session.id}/respond", json.dumps({"response": "1", "turn": 0})
-    first, again = raw(url, path, body), raw(url, path, body)
+def test_the_last_answer_can_be_asked_for_again(client: Client) -> None:
+    start = client.session("mint/Math-v0", seed=1)._session
+    first, again = said(client, start, "1"), said(client, start, "1")
     assert first.json()["done"]
+    assert first.json()["session"] is None
     assert first.json() == again.json()
-    over = raw(url, path, json.dumps({"response": "2", "turn": 1}))
-    assert (over.status_code, "is over" in over.text) == (409, True)
 
 
-def test_a_session_takes_one_response_at_a_time(client: Client) -> None:
-    session = client.session("tests/Odd-v0", seed=0)
-    with ThreadPoolExecutor(2) as threads:
-        slow = threads.submit(session.respond, "sleep 1")
-        time.sleep(0.3)
-        path = f"/v1/sessions/{session.id}/respond"
-        assert raw(client.url, path, '{"response": "x"}').status_code == 409
-        assert isinstance(slow.result(), Reward)
+def test_going_back_is_another_episode(client: Client) -> None:
+    """An episode is its responses: another response to the same turn is another episode."""
+    start = client.session("tests/Count-v0", seed=5)._session
+    right, wrong = said(client, start, "1").json(), said(client, start, "9").json()
+    assert right["reply"] == wrong["reply"] == "1 said"
+    missing = said(client, right["session"], "2")
+    assert (missing.status_code, "said" in missing.text) == (428, True)
+    assert said(client, right["session"], "2", said=["1"]).json()["turn"] == 2
 
 
-def test_closed_and_unknown_sessions(client: Client) -> None:
+def test_responses_that_it_has_not_had_are_refused(client: Client) -> None:
+    session = said(client, client.session("tests/Count-v0", seed=5)._session, "1").json()["session"]
+    other = client.session("tests/Count-v0", seed=5)._session
+    for wrong in (["2"], [], ["1", "2"]):
+        with serving(Settings(session_key=KEY), Local()) as url, Client(url) as stranger:
+            assert said(stranger, session, "2", said=wrong).status_code == 422
+    assert other != session
+
+
+def test_a_closed_session(client: Client) -> None:
     session = client.session("tests/Count-v0")
     session.close()
     with pytest.raises(SessionLost, match="open another"):
@@ -73,6 +85,8 @@ def test_chance_is_not_played_again() -> None:
     try:
         with serving(Settings(offers=("tests/Chance-v0",)), pool) as url, Client(url) as client:
             session = client.session("tests/Chance-v0", seed=5)
+            assert not session.movable
+            assert "nondeterministic" in str(session.why_held)
             assert session.respond("1") == "1 said"
             kill(pool)
             answer = session.respond("2")
