@@ -108,6 +108,7 @@ class _Piece:
     since: float = field(default_factory=time.monotonic)
     running: Future[Any] | None = None
     slot: int = -1
+    overdue: bool = False  # it was thought quick, and is not
 
     def suits(self, slot: int, now: float) -> bool:
         """Whether a slot may have it: its home, or any, if it has none or has waited for it."""
@@ -278,6 +279,7 @@ class Desk:
         assert piece.running is not None
         if piece.running.done():
             return
+        piece.overdue = True
         self._note((piece.function, type(piece.task)), _OVERDUE_S / len(piece.items))
         if piece.done.cancelled():
             self._abandon(piece)
@@ -307,5 +309,6 @@ class Desk:
         self.given_up += 1
         if (self._quick if piece.quick else self._slow).remove(piece.client, piece):
             return
-        if piece.running is not None and not piece.running.done() and not piece.quick:
+        slow = piece.overdue or not piece.quick
+        if piece.running is not None and not piece.running.done() and slow:
             self._abandon(piece)

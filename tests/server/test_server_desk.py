@@ -169,6 +169,27 @@ def test_work_that_was_thought_quick_is_learned_to_be_slow(monkeypatch: pytest.M
     asyncio.run(play())
 
 
+def test_work_that_is_late_is_ended_when_its_client_leaves_later_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(work, "_OVERDUE_S", 0.01)
+
+    async def play() -> None:
+        executor = ByHand(3)
+        desk = Desk(executor, 100)
+        first = await asked(desk, "a", quick, "first")
+        executor.end(0.001)
+        await first
+        liar = await asked(desk, "a", quick, "liar")
+        await asyncio.sleep(0.2)
+        assert not executor.abandoned
+        liar.cancel()
+        while not executor.abandoned:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(play())
+
+
 def test_what_nobody_waits_for_is_not_begun_and_what_runs_is_ended() -> None:
     async def play() -> None:
         executor = ByHand(1)
