@@ -84,7 +84,7 @@ def _score_routes(server: Server) -> APIRouter:
         server.check_batch(form.items)
         task = await server.task(form.env, form.settings)
         items = [(item.ref, item.texts) for item in form.items]
-        return _rewards(server, form.env, await server.desk.run(score_items, task, items))
+        return _rewards_answer(server, form.env, await server.desk.run(score_items, task, items))
 
     @router.post("/v1/prompts", response_model=wire.PromptsOut)
     async def prompts(form: wire.PromptsForm) -> Response:
@@ -115,7 +115,7 @@ def _add_grader(router: APIRouter, server: Server, name: str, item: Any) -> None
             server.catalog.check_seconds(one)
             one.setdefault("sandbox_timeout_s", min(5.0, server.settings.max_program_s))
         found = await server.desk.run(work, None, list(enumerate(items)))
-        return _rewards(server, f"grade/{name}", found)
+        return _rewards_answer(server, f"grade/{name}", found)
 
     grade.__annotations__["form"] = form
     router.add_api_route(
@@ -125,7 +125,7 @@ def _add_grader(router: APIRouter, server: Server, name: str, item: Any) -> None
     )  # fmt: skip
 
 
-def _rewards(server: Server, env: str, found: Sequence[Reward | Lost]) -> Response:
+def _rewards_answer(server: Server, env: str, found: Sequence[Reward | Lost]) -> Response:
     server.metrics.count(env, found)
     return StrictJSON({"rewards": [wire.reward_out(one) for one in found]})
 

@@ -52,7 +52,7 @@ class Catalog:
         self._max_program_s = settings.max_program_s
         self._tasks: OrderedDict[tuple[str, str], Task[Any]] = OrderedDict()
         self._lock = threading.Lock()
-        allowed = [_allowed(text) for text in settings.allowed]
+        allowed = [_allowed_setting(text) for text in settings.allowed]
         self.left_out: dict[str, str] = {}
         self.offers: dict[str, Offer] = {}
         for text in settings.offers or env_ids():
@@ -140,7 +140,7 @@ def grader_items() -> dict[str, type[Form]]:
     return found
 
 
-def _allowed(text: str) -> tuple[str, str]:
+def _allowed_setting(text: str) -> tuple[str, str]:
     id, _, name = text.rpartition(":")
     require(bool(id and name), f"allow={text!r} must look like 'mint/My-v0:setting'")
     require(name in settings_of(id), f"allow={text!r}: {id} has no setting {name!r}")

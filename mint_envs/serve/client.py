@@ -391,7 +391,7 @@ def _read_answer(answer: Any, path: str) -> Any:
     if answer.is_success and isinstance(found, dict):
         return found
     detail = found.get("detail") if isinstance(found, dict) else None
-    raise _error(answer.status_code, path, str(detail or answer.text[:200]))
+    raise _service_error(answer.status_code, path, str(detail or answer.text[:200]))
 
 
 def _is_ours(answer: Any) -> bool:
@@ -403,7 +403,7 @@ def _is_ours(answer: Any) -> bool:
     return isinstance(found, dict) and "detail" in found
 
 
-def _error(status: int, path: str, detail: str) -> ServiceError:
+def _service_error(status: int, path: str, detail: str) -> ServiceError:
     kind = _BY_STATUS.get(status, ServerFault)
     return kind(f"{path}: {detail} (HTTP {status})")
 

@@ -9,7 +9,7 @@ from ..core import Episode, Reward, Task
 from ..errors import MintEnvsError
 from ..executors.turns import Turn, go_on, lost_to_chance, under_way
 from ..problems import Answer, ProblemRef
-from .references import digest, first_heard, plain_answer
+from .references import chain_digest, first_heard, plain_answer
 
 
 class Differs(MintEnvsError):
@@ -55,7 +55,7 @@ def _played_again(task: Task[Any], asked: SessionTurn) -> Episode:
     episode = task.start(problem)
     for response in asked.turn.history:
         answer = episode.respond(response)
-        heard = digest(heard, plain_answer(answer))
+        heard = chain_digest(heard, plain_answer(answer))
         if isinstance(answer, Reward):
             break
     if heard != asked.heard and not task.nondeterministic:

@@ -51,7 +51,7 @@ class Guard:
             return
         held = _Held(self)
         try:
-            headers = _headers(scope)
+            headers = _request_headers(scope)
             self._check_host(headers)
             if scope["path"] not in OPEN_PATHS:
                 self._check_token(headers)
@@ -171,7 +171,7 @@ class _Held:
         self.size = 0
 
 
-def _headers(scope: Scope) -> dict[bytes, bytes]:
+def _request_headers(scope: Scope) -> dict[bytes, bytes]:
     found: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         if name in found and name in (b"host", b"authorization"):

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from ..problems import Answer
-from .references import SessionRef, digest
+from .references import SessionRef, chain_digest
 from .sessions import answer_bytes
 from .work import Home
 
@@ -58,7 +58,11 @@ class PlayedTurns:
     def answered(self, ref: SessionRef, response: str, cut: bool) -> Played | None:
         """Return what was said to this very response, if it is the latest; else None."""
         found = self._get(ref.episode)
-        if found is None or found.before != ref.said or found.asked != digest("", response, cut):
+        if (
+            found is None
+            or found.before != ref.said
+            or found.asked != chain_digest("", response, cut)
+        ):
             return None
         return found if found.after.turn == ref.turn + 1 else None
 
@@ -70,7 +74,7 @@ class PlayedTurns:
         over = home is None
         texts = () if over else (*history, response)
         weight = _ENTRY + after.weight * (not over) + _AT * len(texts) + answer_bytes(answer)
-        asked = digest("", response, cut)
+        asked = chain_digest("", response, cut)
         self.forget(ref.episode)
         self._kept[ref.episode] = Played(
             texts, "" if over else after.said, home, ref.said, asked, answer, after, weight

@@ -69,8 +69,8 @@ class SessionRef:
     def after(self, response: str, answer: Answer, at: int) -> SessionRef:
         """Return the reference after one more response."""
         return replace(
-            self, turn=self.turn + 1, at=at, said=digest(self.said, response),
-            heard=digest(self.heard, plain_answer(answer)),
+            self, turn=self.turn + 1, at=at, said=chain_digest(self.said, response),
+            heard=chain_digest(self.heard, plain_answer(answer)),
             weight=self.weight + len(json.dumps(response)),
         )  # fmt: skip
 
@@ -92,7 +92,7 @@ class Signer:
     def sign(self, ref: SessionRef) -> str:
         """Return the text that its client keeps."""
         fields = [getattr(ref, name) for name in SessionRef.__slots__]
-        body = _text(json.dumps(fields, separators=(",", ":")).encode())
+        body = _base64(json.dumps(fields, separators=(",", ":")).encode())
         return f"{WIRE}.{body}.{self._signature(body)}"
 
     def read(self, text: str) -> SessionRef:
@@ -115,7 +115,7 @@ class Signer:
                 "the session is not one of this server, or the server was started again with "
                 "another key (mint-envs serve --session-key-file keeps one): open another"
             )
-        ref = SessionRef(*json.loads(_bytes(body)))
+        ref = SessionRef(*json.loads(_from_base64(body)))
         if self._clock() - ref.at > self._idle_s:
             raise StaleReference(
                 f"the session was idle for more than {self._idle_s:g} s: open another"
@@ -124,10 +124,10 @@ class Signer:
 
     def _signature(self, body: str) -> str:
         signed = f"mint-envs session {WIRE} {body}".encode("utf-8", "surrogatepass")
-        return _text(hmac.new(self._key, signed, hashlib.sha256).digest()[:_SIGNATURE])
+        return _base64(hmac.new(self._key, signed, hashlib.sha256).digest()[:_SIGNATURE])
 
 
-def digest(before: str, *more: Any) -> str:
+def chain_digest(before: str, *more: Any) -> str:
     """Return a digest of what came before, as a digest, and of plain values."""
     text = json.dumps([before, *more], sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
@@ -137,13 +137,13 @@ def said_digest(responses: Sequence[str]) -> str:
     """Return ``SessionRef.said`` of these responses."""
     found = ""
     for response in responses:
-        found = digest(found, response)
+        found = chain_digest(found, response)
     return found
 
 
 def first_heard(problem_id: str, prompt: Prompt) -> str:
     """Return ``SessionRef.heard`` before any response: what the problem is, and asks."""
-    return digest("", problem_id, plain_answer(prompt))
+    return chain_digest("", problem_id, plain_answer(prompt))
 
 
 def plain_answer(answer: Answer) -> Any:
@@ -153,11 +153,11 @@ def plain_answer(answer: Answer) -> Any:
     return answer if isinstance(answer, str) else [dict(message) for message in answer]
 
 
-def _text(data: bytes) -> str:
+def _base64(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def _bytes(text: str) -> bytes:
+def _from_base64(text: str) -> bytes:
     try:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (ValueError, binascii.Error) as error:  # it was signed: this cannot be

@@ -24,7 +24,7 @@ from .episodes import SessionTurn, session_turns
 from .references import (
     SessionRef,
     StaleReference,
-    digest,
+    chain_digest,
     first_heard,
     said_digest,
 )
@@ -121,10 +121,10 @@ async def _read_session(server: Server, text: str) -> tuple[SessionRef, Task[Any
 
 
 def _offer_digest(offer: Offer) -> str:
-    return digest("", offer.id, dict(offer.settings))
+    return chain_digest("", offer.id, dict(offer.settings))
 
 
-def _check_length(server: Server, ref: SessionRef, response: str) -> None:
+def _check_session_length(server: Server, ref: SessionRef, response: str) -> None:
     longest = int(_SHARE * server.settings.max_body)
     if ref.turn >= _MAX_TURNS or ref.weight + len(json.dumps(response)) > longest:
         raise HTTPException(
@@ -143,7 +143,7 @@ async def _move_turn(
     if again is not None:
         return again.answer, again.after
     history, home = _history(server, ref, form)
-    _check_length(server, ref, form.response)
+    _check_session_length(server, ref, form.response)
     turn = Turn(None, ref.episode, history, form.response, form.cut)
     asked = SessionTurn(ref.problem, turn, ref.heard)
     found, slot = await server.desk.run_at(home, session_turns, task, asked)
@@ -191,7 +191,7 @@ async def _hold_turn(
     if answer is not None:
         server.sessions.touch(session)
         return answer, ref.after(form.response, answer, server.signer.now())
-    _check_length(server, ref, form.response)
+    _check_session_length(server, ref, form.response)
     _check_turn(session, ref, server.sessions.is_open(session))
     server.sessions.check_text(form.response)
     turn = Turn(None, session.id, session.history, form.response, form.cut)

@@ -53,7 +53,7 @@ class OpenSession:
         """What was said to this response, if it is the last one, sent again; else None."""
         if self.last is None or turn != self.turn - 1:
             return None
-        return self.last[2] if (_digest(text), truncated) == self.last[:2] else None
+        return self.last[2] if (_text_digest(text), truncated) == self.last[:2] else None
 
 
 class Sessions:
@@ -105,7 +105,7 @@ class Sessions:
 
     def advance(self, session: OpenSession, text: str, truncated: bool, answer: Answer) -> None:
         """Keep a response and what was said to it; the end of the episode ends the session."""
-        session.last = _digest(text), truncated, answer
+        session.last = _text_digest(text), truncated, answer
         session.history = (*session.history, text)
         size = answer_bytes(answer)
         more = len(text) + size - session.said
@@ -155,7 +155,7 @@ class Sessions:
             raise NoRoom(10.0, f"the open sessions hold {self.bytes >> 20} MiB of responses")
 
 
-def _digest(text: str) -> bytes:
+def _text_digest(text: str) -> bytes:
     """Tell a response from others: an ended session keeps none of its texts."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
