@@ -11,7 +11,7 @@ of its own kind that is not in a string or a code span.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 #: Names of tags, ``<think>`` to ``</think>``, in any letter case and with any attributes.
 TAGS = (
@@ -50,6 +50,7 @@ CHANNELS = {
 #: What ends a thought that the prompt began in words.
 ALONE = ("[BEGIN FINAL RESPONSE]",)  # Apriel
 
+_LONGEST = 40  # characters of a mark that tell which it is; attributes come later
 _NAMES = "|".join(map(re.escape, TAGS))
 _QUOTED = (
     r"""\\[\\"'`]"""  # what is escaped opens nothing
@@ -65,6 +66,8 @@ _SPEECH = re.compile(
     f"(?P<quoted>{_QUOTED})|(?P<fence>{_FENCE})|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})",
     re.MULTILINE,
 )
+#: One of these is in every mark, in some letter case: most texts are done with at a glance.
+_WORDS = ("think", "thought", "reasoning", "inner_", "channel", "to=self", "final response")
 _FIRST = "<[◁"  # what marks begin with: most texts are done with at a glance
 _WORDY = tuple(mark for mark in CHANNELS if mark[0] not in _FIRST)  # searched for apart: faster
 _PLAIN = [mark for mark in (*TOKENS, *CHANNELS) if mark not in _WORDY]
@@ -117,7 +120,8 @@ def thoughts(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of every thought in ``text``, marks included, in order."""
     found: list[tuple[int, int]] = []
     at = 0 if _may_hold_marks(text) else len(text)
-    while match := _SPEECH.search(text, at):
+    search = _SPEECH.search
+    while match := search(text, at):
         at, kind = match.end(), match.lastgroup
         if kind == "fence":
             at = _end_of_fence(text, match)
@@ -132,25 +136,31 @@ def thoughts(text: str) -> list[tuple[int, int]]:
 def _may_hold_marks(text: str) -> bool:
     if not any(sign in text for sign in _FIRST):
         return False
+    lower = text.lower()
+    if not any(word in lower for word in _WORDS):
+        return False
     return any(mark in text for mark in _WORDY) or _MARK.search(text) is not None
 
 
 def _end_of_fence(text: str, opening: re.Match[str]) -> int:
     """Return where a fenced block ends; where its fence does, if another begins or none follows."""
     after = _NEXT_FENCE.search(text, opening.end())
-    if after is None or set(after.group().strip()) != {opening.group()[0]}:
+    if after is None or after.group().strip().strip(opening.group()[0]):
         return opening.end()
     return after.end()
 
 
 def _end_of_thought(text: str, opening: re.Match[str]) -> int:
     """Return where the block ends that ``opening`` begins: the end of the text if it is open."""
-    for match in _closing_pattern(opening.group()).finditer(text, opening.end()):
+    search, at = _closing_pattern(opening.group()[:_LONGEST]).search, opening.end()
+    while match := search(text, at):
+        at = match.end()
         if match.lastgroup == "end":
-            return match.end()
+            return at
     return len(text)
 
 
+@lru_cache(64)
 def _closing_pattern(opening: str) -> re.Pattern[str]:
     return _ends_of(opening if opening in (*TOKENS, *CHANNELS) else _tag_name(opening))
 
@@ -172,6 +182,8 @@ def without(text: str, spans: list[tuple[int, int]], filling: str) -> str:
     """Return a text without spans, each of their characters as ``filling``."""
     kept, at = [], 0
     for start, end in spans:
-        kept += [text[at:start], filling * (end - start)]
+        kept.append(text[at:start])
+        if filling:
+            kept.append(filling * (end - start))
         at = end
     return "".join([*kept, text[at:]])

@@ -239,3 +239,10 @@ def test_a_response_that_is_all_thought_and_was_cut_says_so(
     _, reward, *_, info = env.step([*text.encode(), *([258] * ended)])
     assert info["metadata"].get("only_thought", False) is only
     assert reward == 0.0 or id == "mint/Chat-v0"
+
+
+def test_every_mark_has_a_word_by_which_texts_without_marks_are_told() -> None:
+    marks = [f"<{tag}>" for tag in thinking.TAGS]
+    marks += [*thinking.TOKENS, *thinking.TOKENS.values(), *thinking.CHANNELS, *thinking.ALONE]
+    for mark in marks:
+        assert any(word in mark.lower() for word in thinking._WORDS), mark

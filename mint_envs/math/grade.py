@@ -159,8 +159,12 @@ def judge(
     """
     if answer.strip() == gold.strip() != "":
         return "equal", "text", ""  # also of a worked solution, of which only the end is read
+    whole = _INTEGER.fullmatch(answer)
+    if whole and _INTEGER.fullmatch(gold):
+        same = int(answer) == int(gold)
+        return ("equal", "number", "") if same else ("different", "number", "a different number")
     wanted, value, tree = _read(gold)
-    given = answer if _INTEGER.fullmatch(answer) else clean(answer)
+    given = answer if whole else clean(answer)
     if given and (given == wanted or _tight(given) == _tight(wanted)):
         return "equal", "text", ""
     told = _as_numbers(wanted, value, given)

@@ -22,6 +22,9 @@ _COMMAND = re.compile(r"\\([A-Za-z]+)")
 _ALONE = re.compile(r"(?<![A-Za-z'\\])[B-HJ-Zb-z](?![A-Za-z'])")  # in prose "a" and "I" are words
 _BASE = re.compile(r"\\?log\s*_|\\?\bl[ng](?![a-z])|\bbase\b|(?:common|natural) log", re.IGNORECASE)
 _PARITY = re.compile(r"\b(?:odd|even)\b", re.IGNORECASE)
+_WRITTEN_IN = re.compile(  # "in base 7", and no number of the question that is
+    r"\b(?:in|into|to|as an? (?:number in )?)\s?base[- ]\$?\s?(\d{1,2})(?!\d)", re.IGNORECASE
+)
 _PRIME = re.compile(r"\bprimes?\b", re.IGNORECASE)
 _NOT_BELOW = re.compile(r"positive|natural|non-?negative|\bwhole\b|prime", re.IGNORECASE)
 
@@ -79,6 +82,7 @@ def said_of(question: str) -> Said:
         positive=_positive(text, letters, least),
         least=least,
         parity=parity,
+        bases=frozenset(map(int, _WRITTEN_IN.findall(text))),
         based=bool(_BASE.search(text)),
     )
 

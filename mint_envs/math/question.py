@@ -30,7 +30,7 @@ from .answer.compare import Comparer
 from .answer.limits import MAX_ANSWER, Unreadable
 from .answer.names import is_name
 from .answer.normal import clean
-from .answer.parse import Parser, parse
+from .answer.parse import as_written, parse
 from .answer.tree import Apply, Group, Node, Num, Relation, Sym, Text
 from .answer.words import special
 from .letters import said_of
@@ -257,7 +257,7 @@ def _read(text: str, is_equation: bool = True) -> Form | None:
 
 def _as_written(text: str) -> Node:
     """The tree of a text, where ``parse`` would take ``4/6`` for the number."""
-    return special(text) or Parser(text).answer()
+    return special(text) or as_written(text)
 
 
 def _last_step(node: Node, least: int) -> Node:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from fractions import Fraction
+from functools import lru_cache
 
 from .limits import MAX_DIGITS, Unreadable
 from .spelling import respelled, unescaped
@@ -77,6 +78,7 @@ _PLAIN = str.maketrans(_RAISED + "²³" + _LOWERED, "0123456789+-n23" + "0123456
 _CIRCLED = re.compile("[\u2460-\u2473]")  # 1 to 20 in circles: the parts of a question
 _VULGAR = re.compile("(\\d?)([½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])")
 
+_SHORT = 200  # characters of a text whose reading is kept
 _SIZING = re.compile(
     r"\\(?:left|right|middle|[bB]igg?[lrm]?|displaystyle|textstyle|scriptstyle|limits|nolimits"
     r"|mathstrut|strut|rm|bf|it)(?![A-Za-z])\.?(?=[^\d.]|$)"
@@ -125,6 +127,10 @@ _FRACTION = re.compile(
 
 def clean(text: str) -> str:
     """Return ``text`` without wrappers, spacing commands, and other spellings of one sign."""
+    return _known(text) if len(text) <= _SHORT else _cleaned(text)
+
+
+def _cleaned(text: str) -> str:
     text = (text if text.isprintable() else unescaped(text)).strip()
     if not text.isascii():
         text = _ascii(text)
@@ -144,6 +150,9 @@ def clean(text: str) -> str:
     if "mod" in text:
         text = _MODULO.sub(lambda m: rf" \pmod{{{m[1] or m[2] or m[3]}}}", text)
     return text.strip().rstrip(".,;:。\\").strip()
+
+
+_known = lru_cache(4096)(_cleaned)  # asked for again by the question, and by other responses
 
 
 def _without_lead(text: str) -> str:

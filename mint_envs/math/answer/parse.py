@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 
 from .amounts import CONDITIONS, REMAINDERS, Amounts, compounded, is_for_all, says_no_more
 from .lexer import tokens
@@ -41,6 +42,7 @@ _NUMBER_SETS = tuple(map(Sym, ("reals", "integers", "naturals", "rationals", "co
 _QUANTIFIERS = frozenset(("all", "any", "every"))
 _MATRICES = frozenset(f"\\begin:{name}" for name in ("matrix", "pmatrix", "bmatrix"))
 _NO_NAMES = frozenset("not no yes true false minus plus negative else otherwise".split())
+_SHORT = 200  # characters of a text whose tree is kept
 _ONE = Num(Fraction(1))
 _STARTS = frozenset(
     r"( { | [ \sum \frac \binom \overline \overrightarrow \vec \hat pi infty \lfloor \lceil".split()
@@ -66,6 +68,21 @@ def parse(text: str, prose: bool = False) -> Node:
     known = special(text)
     if known is not None:
         return known
+    return as_written(text, prose)
+
+
+def as_written(text: str, prose: bool = False) -> Node:
+    """Return the tree of ``text``, where ``parse`` would take ``4/6`` for the number.
+
+    Raises:
+        Unreadable: as ``parse``.
+    """
+    return _known(text, prose) if len(text) <= _SHORT else Parser(text, prose).answer()
+
+
+@lru_cache(2048)
+def _known(text: str, prose: bool) -> Node:
+    """The tree of a short text, which the question and other responses ask for again."""
     return Parser(text, prose).answer()
 
 

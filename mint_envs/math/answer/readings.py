@@ -8,7 +8,7 @@ from .names import is_name
 from .places import CONSTANTS
 from .renaming import renamed, shifted
 from .said import Said
-from .tree import Apply, Group, Node, Num, Relation, Sym, changed, parts
+from .tree import Apply, Based, Group, Node, Num, Relation, Sym, changed, parts
 
 _LARGEST = 120  # parts of both answers together: each reading is a comparison
 
@@ -17,6 +17,8 @@ def readings(
     gold: Node, answer: Node, texts: tuple[str, str], said: Said
 ) -> Iterator[tuple[Node, Node]]:
     """Yield pairs that say the same as ``gold`` and ``answer`` may: equal if one of them is."""
+    if said.bases and (digits := _of_one_base(gold, answer, said)):
+        yield digits
     if isinstance(gold, Num) or _size(gold) + _size(answer) > _LARGEST:
         return
     if said.letters is not None and (ordered := _in_order(gold, answer)):
@@ -30,9 +32,11 @@ def readings(
 
 
 def has_letters(node: Node) -> bool:
-    """Whether it matters what a question says of letters, or of the base of a logarithm."""
+    """Whether it matters what a question says: of letters, of a base."""
     if isinstance(node, Sym):
         return node.name not in CONSTANTS
+    if isinstance(node, Based):
+        return True
     if isinstance(node, Apply) and node.name == "log":
         return True
     return any(map(has_letters, parts(node)))
@@ -45,6 +49,14 @@ def _in_order(gold: Node, answer: Node) -> tuple[Node, Node] | None:
     told = answer.sides[-1]
     tuples = all(isinstance(side, Group) and side.kind == "tuple" for side in answer.sides)
     return (Group("tuple", gold.items), told) if tuples and is_name(answer.sides[0]) else None
+
+
+def _of_one_base(gold: Node, answer: Node, said: Said) -> tuple[Node, Node] | None:
+    """``664`` beside ``664_7``, where the question asks for base 7."""
+    for based, plain in ((gold, answer), (answer, gold)):
+        if isinstance(based, Based) and isinstance(plain, Num) and based.base in said.bases:
+            return based, Based(str(plain.value), based.base)
+    return None
 
 
 def _size(node: Node) -> int:

@@ -21,6 +21,7 @@ class Said:
         least: the least values of some.
         parity: 1 of those that are odd, 0 of those that are even.
         based: a base of logarithms is given.
+        bases: that numbers are to be written in.
     """
 
     letters: frozenset[str] | None = None
@@ -31,6 +32,7 @@ class Said:
     least: Mapping[str, int] = field(default_factory=dict)
     parity: Mapping[str, int] = field(default_factory=dict)
     based: bool = False
+    bases: frozenset[int] = frozenset()
 
 
 NOTHING = Said()

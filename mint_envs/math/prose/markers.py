@@ -99,6 +99,8 @@ def _told(mark: re.Match[str]) -> str:
 
 def later_marker(after: str) -> Found | None:
     """What ``after``, which follows a box, announces once more; None if it is no value."""
+    if "answer" not in after.lower() and "答案" not in after:
+        return None
     for mark in reversed(list(_LATER.finditer(after))):
         told = _told(mark)
         if _is_value(told) and len(told) < MAX_ANSWER:
@@ -121,7 +123,8 @@ def _line_rivals(text: str, marks: list[re.Match[str]]) -> tuple[str, ...]:
 
 def marker(text: str) -> Found | None:
     marks: list[re.Match[str]] = []
-    for match in _announcements(text):
+    foreign = may_announce(text)
+    for match in _announcements(text, foreign):
         if is_supposed(text[max(0, match.start() - 60) : match.start()]):
             continue
         if (
@@ -134,7 +137,7 @@ def marker(text: str) -> Found | None:
     for _ in range(min(len(marks), _MARKS)):
         said = _after(text, marks[-1])
         answer = prose.after_marker(said)
-        if answer and DENIES.search(prose.sentence(text[marks[-1].start() :][:MAX_ANSWER])):
+        if answer and foreign and _denies(text[marks[-1].start() :][:MAX_ANSWER]):
             return Found("", "marker", reason="the answer is denied")
         if not answer and prose.is_divided(said):
             return Found("", "marker", reason="no single answer")
@@ -145,9 +148,13 @@ def marker(text: str) -> Found | None:
     return None
 
 
-def _announcements(text: str) -> Iterator[re.Match[str]]:
+def _denies(text: str) -> bool:
+    return bool(DENIES.search(prose.sentence(text)))
+
+
+def _announcements(text: str, foreign: bool) -> Iterator[re.Match[str]]:
     """The matches of ``MARKER``; it is tried only where one of its words stands, which is quick."""
-    if may_announce(text):
+    if foreign:
         yield from _ANY_LANGUAGE.finditer(text)
         return
     lower = text.lower()

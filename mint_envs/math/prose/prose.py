@@ -48,6 +48,7 @@ from .phrases import (
 )
 
 _FIRST_BOLD = re.compile(r"\A[\s>#:]*\*\*(-?\d[\d.,]{0,30}(?:/\d{1,9})?)\*\*(?=[ .,;\n]|$)")
+_FIRST_WHOLE = re.compile(r"[ \t]*(-?\d{1,15})\.?[ \t]*(?:\n|\Z)", re.ASCII)  # most answers
 _DENIED_VALUE = re.compile(rf"{NUMBER.pattern}{DENIED_AFTER.pattern}", re.IGNORECASE)  # 5 is wrong
 _OPENING = re.compile(r"\$|\\[\[(]")
 _LOOK = 1000  # characters in which a formula may hold a full stop
@@ -144,6 +145,8 @@ def _in_formula(text: str, at: int) -> bool:
 
 def after_marker(text: str) -> str:
     """The answer at the start of ``text``, which follows "the answer is"."""
+    if plain := _FIRST_WHOLE.match(text):
+        return plain.group(1)
     text = _FIRST_BOLD.sub(r"\1", text, count=1)
     text = text.lstrip(" \t*_:：\n#>-" if not re.match(r"\s*-\s*[\d.$\\]", text) else " \t*_:：\n")
     formula = MATH.match(text)
