@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import mint_envs
+from mint_envs import thinking
 from mint_envs.chat import grade_instructions
 from mint_envs.code.extract import extract
 from mint_envs.core import Reward

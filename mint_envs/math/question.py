@@ -64,7 +64,7 @@ _EXPANDS = re.compile(r"expand|distribut|multipl|product|square|single|factor", 
 _OPTION = re.compile(r"\\text(?:bf)?\{\(")
 _RATIO = re.compile(
     r"\\[dtc]?frac\s*\{?\s*(\d{1,99})\s*\}?\s*\{?\s*(\d{1,99})"
-    r"|(?<![\d.])(\d{1,99})\s*/\s*(\d{1,99})(?![\d.])",
+    r"|(?<![\d.])(\d{1,99})\s*(?:/|\\div)\s*(\d{1,99})(?![\d.])",
     re.ASCII,
 )
 _DECIMAL = re.compile(r"\.\s*\\overline|\d\s*\.\s*\d|\.\d")
@@ -262,12 +262,23 @@ def _as_written(text: str) -> Node:
 
 def _last_step(node: Node, least: int) -> Node:
     """The last side of a chain of ``least`` sides or more, with the name of what it is."""
+    node = _exact(node)
     if not isinstance(node, Relation) or set(node.operators) != {"="}:
         return node
     first, *_, last = node.sides
     if len(node.sides) < least or (len(node.sides) == 2 and (is_name(first) or is_name(last))):
         return node
     return Relation((first, last), ("=",)) if is_name(first) else last
+
+
+def _exact(node: Node) -> Node:
+    """``\\sqrt2`` of ``\\sqrt2 \\approx 1.4``: what stands before the first sign of rounding."""
+    if not isinstance(node, Relation) or "~" not in node.operators:
+        return node
+    kept = node.operators.index("~") + 1
+    if kept == 1:
+        return node if is_name(node.sides[0]) else node.sides[0]
+    return Relation(node.sides[:kept], node.operators[: kept - 1])
 
 
 def _squeezed(text: str) -> str:

@@ -46,6 +46,8 @@ def canon(node: Node) -> Form:
 def _several(node: Node) -> Form:
     if isinstance(node, Group):
         items = [canon(item) for item in node.items]
+        if len(items) == 1 and node.kind in ("set", "list"):
+            return items[0]  # {x} is x
         return ("set", *_ordered(items)) if node.kind in _UNORDERED else (node.kind, *items)
     if isinstance(node, Interval):
         kind = f"{'(' if node.low_open else '['}{')' if node.high_open else ']'}"
@@ -78,7 +80,8 @@ def _ordered(forms: Sequence[Form]) -> list[Form]:
 
 
 def _sum(terms: Sequence[Form]) -> Form:
-    flat = [t for term in terms for t in (term[1:] if term[0] == "+" else (term,)) if t != ZERO]
+    flat = [t for term in terms for t in (term[1:] if term[0] == "+" else (term,))]
+    flat = [t for t in flat if t != ZERO and not (t[0] == "*" and ZERO in t[2])]  # + 0x
     if len(flat) < 2:
         return flat[0] if flat else ZERO
     return ("+", *sorted(flat, key=lambda term: repr(_unsigned(term))))
