@@ -50,7 +50,7 @@ CHANNELS = {
 #: What ends a thought that the prompt began in words.
 ALONE = ("[BEGIN FINAL RESPONSE]",)  # Apriel
 
-_LONGEST = 40  # characters of a mark that tell which it is; attributes come later
+_TELLING = 40  # characters of a mark that tell which it is; attributes come later
 _NAMES = "|".join(map(re.escape, TAGS))
 _QUOTED = (
     r"""\\[\\"'`]"""  # what is escaped opens nothing
@@ -67,7 +67,7 @@ _SPEECH = re.compile(
     re.MULTILINE,
 )
 #: One of these is in every mark, in some letter case: most texts are done with at a glance.
-_WORDS = ("think", "thought", "reasoning", "inner_", "channel", "to=self", "final response")
+_HINTS = ("think", "thought", "reasoning", "inner_", "channel", "to=self", "final response")
 _FIRST = "<[◁"  # what marks begin with: most texts are done with at a glance
 _WORDY = tuple(mark for mark in CHANNELS if mark[0] not in _FIRST)  # searched for apart: faster
 _PLAIN = [mark for mark in (*TOKENS, *CHANNELS) if mark not in _WORDY]
@@ -137,7 +137,7 @@ def _may_hold_marks(text: str) -> bool:
     if not any(sign in text for sign in _FIRST):
         return False
     lower = text.lower()
-    if not any(word in lower for word in _WORDS):
+    if not any(word in lower for word in _HINTS):
         return False
     return any(mark in text for mark in _WORDY) or _MARK.search(text) is not None
 
@@ -152,7 +152,7 @@ def _end_of_fence(text: str, opening: re.Match[str]) -> int:
 
 def _end_of_thought(text: str, opening: re.Match[str]) -> int:
     """Return where the block ends that ``opening`` begins: the end of the text if it is open."""
-    search, at = _closing_pattern(opening.group()[:_LONGEST]).search, opening.end()
+    search, at = _closing_pattern(opening.group()[:_TELLING]).search, opening.end()
     while match := search(text, at):
         at = match.end()
         if match.lastgroup == "end":

@@ -246,4 +246,4 @@ def test_every_mark_has_a_word_by_which_texts_without_marks_are_told() -> None:
     marks = [f"<{tag}>" for tag in thinking.TAGS]
     marks += [*thinking.TOKENS, *thinking.TOKENS.values(), *thinking.CHANNELS, *thinking.ALONE]
     for mark in marks:
-        assert any(word in mark.lower() for word in thinking._WORDS), mark
+        assert any(word in mark.lower() for word in thinking._HINTS), mark

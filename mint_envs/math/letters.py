@@ -21,7 +21,7 @@ _WRAPPED = re.compile(r"\\(?:text\w*|mathrm|operatorname|mbox|begin|end)\s*\{[^{
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
 _ALONE = re.compile(r"(?<![A-Za-z'\\])[B-HJ-Zb-z](?![A-Za-z'])")  # in prose "a" and "I" are words
 _BASE = re.compile(r"\\?log\s*_|\\?\bl[ng](?![a-z])|\bbase\b|(?:common|natural) log", re.IGNORECASE)
-_PARITY = re.compile(r"\b(?:odd|even)\b", re.IGNORECASE)
+_ODD_OR_EVEN = re.compile(r"\b(?:odd|even)\b", re.IGNORECASE)
 _WRITTEN_IN = re.compile(  # "in base 7", and no number of the question that is
     r"\b(?:in|into|to|as an? (?:number in )?)\s?base[- ]\$?\s?(\d{1,2})(?!\d)", re.IGNORECASE
 )
@@ -112,7 +112,7 @@ def _counted(
             prime |= names
             continue
         whole |= names
-        if odd := _PARITY.search(before):
+        if odd := _ODD_OR_EVEN.search(before):
             parity |= dict.fromkeys(names, int(odd.group().lower() == "odd"))
         below |= set() if _NOT_BELOW.search(before + kind) else names
     for match in _IN_SET.finditer(text):

@@ -262,7 +262,7 @@ def _as_written(text: str) -> Node:
 
 def _last_step(node: Node, least: int) -> Node:
     """The last side of a chain of ``least`` sides or more, with the name of what it is."""
-    node = _exact(node)
+    node = _before_rounding(node) if least == 2 else node
     if not isinstance(node, Relation) or set(node.operators) != {"="}:
         return node
     first, *_, last = node.sides
@@ -271,7 +271,7 @@ def _last_step(node: Node, least: int) -> Node:
     return Relation((first, last), ("=",)) if is_name(first) else last
 
 
-def _exact(node: Node) -> Node:
+def _before_rounding(node: Node) -> Node:
     """``\\sqrt2`` of ``\\sqrt2 \\approx 1.4``: what stands before the first sign of rounding."""
     if not isinstance(node, Relation) or "~" not in node.operators:
         return node

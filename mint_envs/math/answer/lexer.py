@@ -83,7 +83,7 @@ SHORT_WORDS = frozenset(
     "yes no none odd not one two six ten red and all any few for if in is it my of on or our the "
     "to up we win wins day new old men boy dog cat sum zero true east west even".split()
 )
-_UNITS = ("min", "N", "J", "W", "V")  # that would be names of something else
+_CAPITAL_UNITS = ("min", "N", "J", "W", "V")  # that would be names of something else
 _SEPARATORS = {"and": ",", "or": ",", "和": ",", "或": ",", "与": ",", "及": ",", "&": "&"}
 
 
@@ -168,7 +168,7 @@ def _mark(piece: str) -> Token:
 def _inner(inner: str, piece: str, after_number: bool) -> list[Token]:
     """Tokens of ``\\text{inner}``: a variable, a number, a separator, or words."""
     inner = inner.strip()
-    if inner in _UNITS and after_number and not piece.startswith("\\mathb"):
+    if inner in _CAPITAL_UNITS and after_number and not piece.startswith("\\mathb"):
         return [("w", inner)]
     if inner.startswith("(base"):
         return _said(inner.strip("()"))

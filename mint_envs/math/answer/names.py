@@ -20,13 +20,13 @@ def is_name(node: Node) -> bool:
     if isinstance(node, Group) and node.kind in ("tuple", "ratio"):
         return all(map(is_name, node.items))
     if isinstance(node, Apply) and node.name == "^":
-        return _is_inverse(*node.args)
+        return _is_inverse_matrix(*node.args)
     if isinstance(node, Apply) and node.name == "abs":
         return is_name(node.args[0])
     return False
 
 
-def _is_inverse(base: Node, exponent: Node) -> bool:
+def _is_inverse_matrix(base: Node, exponent: Node) -> bool:
     """``A^{-1}``: of a matrix; a small letter is a number."""
     minus_one = exponent == Apply("neg", (Num(Fraction(1)),)) or exponent == Num(Fraction(-1))
     return minus_one and isinstance(base, Sym) and base.name.isupper()

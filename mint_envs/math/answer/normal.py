@@ -78,7 +78,7 @@ _PLAIN = str.maketrans(_RAISED + "²³" + _LOWERED, "0123456789+-n23" + "0123456
 _CIRCLED = re.compile("[\u2460-\u2473]")  # 1 to 20 in circles: the parts of a question
 _VULGAR = re.compile("(\\d?)([½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])")
 
-_SHORT = 200  # characters of a text whose reading is kept
+_KEPT_TEXT = 200  # characters of a text whose reading is kept
 _SIZING = re.compile(
     r"\\(?:left|right|middle|[bB]igg?[lrm]?|displaystyle|textstyle|scriptstyle|limits|nolimits"
     r"|mathstrut|strut|rm|bf|it)(?![A-Za-z])\.?(?=[^\d.]|$)"
@@ -127,7 +127,7 @@ _FRACTION = re.compile(
 
 def clean(text: str) -> str:
     """Return ``text`` without wrappers, spacing commands, and other spellings of one sign."""
-    return _known(text) if len(text) <= _SHORT else _cleaned(text)
+    return _cleaned_before(text) if len(text) <= _KEPT_TEXT else _cleaned(text)
 
 
 def _cleaned(text: str) -> str:
@@ -152,7 +152,9 @@ def _cleaned(text: str) -> str:
     return text.strip().rstrip(".,;:。\\").strip()
 
 
-_known = lru_cache(4096)(_cleaned)  # asked for again by the question, and by other responses
+_cleaned_before = lru_cache(4096)(
+    _cleaned
+)  # asked for again by the question, and by other responses
 
 
 def _without_lead(text: str) -> str:

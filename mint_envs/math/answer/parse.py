@@ -42,7 +42,7 @@ _NUMBER_SETS = tuple(map(Sym, ("reals", "integers", "naturals", "rationals", "co
 _QUANTIFIERS = frozenset(("all", "any", "every"))
 _MATRICES = frozenset(f"\\begin:{name}" for name in ("matrix", "pmatrix", "bmatrix"))
 _NO_NAMES = frozenset("not no yes true false minus plus negative else otherwise".split())
-_SHORT = 200  # characters of a text whose tree is kept
+_KEPT_TREE = 200  # characters of a text whose tree is kept
 _ONE = Num(Fraction(1))
 _STARTS = frozenset(
     r"( { | [ \sum \frac \binom \overline \overrightarrow \vec \hat pi infty \lfloor \lceil".split()
@@ -77,11 +77,11 @@ def as_written(text: str, prose: bool = False) -> Node:
     Raises:
         Unreadable: as ``parse``.
     """
-    return _known(text, prose) if len(text) <= _SHORT else Parser(text, prose).answer()
+    return _parsed_before(text, prose) if len(text) <= _KEPT_TREE else Parser(text, prose).answer()
 
 
 @lru_cache(2048)
-def _known(text: str, prose: bool) -> Node:
+def _parsed_before(text: str, prose: bool) -> Node:
     """The tree of a short text, which the question and other responses ask for again."""
     return Parser(text, prose).answer()
 

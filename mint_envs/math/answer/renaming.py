@@ -17,7 +17,7 @@ from .said import Said
 from .tree import Apply, Group, Node, Num, Relation, Sym, changed, parts
 
 _CONSTANTS = frozenset(("C", "c", "K"))
-_FACTORS = frozenset(("A", "B", "D"))  # constants too, where they are factors of e^x and the like
+_SCALING = frozenset(("A", "B", "D"))  # constants too, where they are factors of e^x and the like
 _GROWING = frozenset(("sin", "cos", "sinh", "cosh", "ln"))
 _INTEGERS = frozenset("knm")
 _PARAMETERS = frozenset(("s", "t", "r", "u", "v", "lambda", "mu", *_INTEGERS))
@@ -62,10 +62,10 @@ def shifted(gold: Node, answer: Node, texts: tuple[str, str], said: Said) -> Ite
             continue
         for start, step in ((0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)):
             term = Apply("*", (Num(Fraction(step)), Sym(name)))
-            yield _with(answer, Sym(name), Apply("+", (term, Num(Fraction(start)))))
+            yield _counted_as(answer, Sym(name), Apply("+", (term, Num(Fraction(start)))))
 
 
-def _with(node: Node, letter: Sym, value: Node) -> Node:
+def _counted_as(node: Node, letter: Sym, value: Node) -> Node:
     """``node`` with ``value`` for a letter."""
     return changed(node, lambda part: value if part == letter else None)
 
@@ -81,7 +81,7 @@ def _allowed(
     if name == other:
         return True
     if said.letters is None:
-        return kinds[0] == kinds[1] != "" and not {name, other} & _FACTORS
+        return kinds[0] == kinds[1] != "" and not {name, other} & _SCALING
     if name in said.letters or other in said.letters:
         return False
     if kinds[0] == kinds[1] != "":
@@ -95,8 +95,8 @@ def _kind(name: str, tree: Node, text: str) -> str:
     """What kind of free letter ``name`` surely is: ``""`` if it may be anything."""
     if name in _INTEGERS and (_turns(name, tree) or _is_integer(name, text)):
         return "integer"
-    if _NUMBERED.fullmatch(name) or _is_constant(name, tree):
-        others = {one.partition("_")[0] for one in _names(tree)} - _CONSTANTS - _FACTORS
+    if _NUMBERED.fullmatch(name) or _is_integration_constant(name, tree):
+        others = {one.partition("_")[0] for one in _names(tree)} - _CONSTANTS - _SCALING
         return "constant" if others <= _VARIABLES else ""
     repeated = isinstance(tree, Group) and tree.kind == "tuple" and _places(name, tree) > 1
     return "parameter" if repeated and name in _PARAMETERS and _names(tree) <= _PARAMETERS else ""
@@ -119,23 +119,23 @@ def _turns(name: str, node: Node) -> bool:
     return any(_turns(name, part) for part in inside)
 
 
-def _is_constant(name: str, tree: Node) -> bool:
+def _is_integration_constant(name: str, tree: Node) -> bool:
     """Whether ``name`` is surely a constant of integration: ``x^2 + C``, ``A e^x``."""
     if name in _CONSTANTS and _is_added(name, tree):
         return True
-    return name in _CONSTANTS | _FACTORS and _scales(name, tree)
+    return name in _CONSTANTS | _SCALING and _scales(name, tree)
 
 
 def _scales(name: str, node: Node) -> bool:
     """``C e^{2x}``, ``A \\cos x + B \\sin x``: a factor of a function of a variable."""
     if isinstance(node, Apply) and node.name == "*" and Sym(name) in node.args:
-        return any(map(_is_function, node.args))
+        return any(map(_is_growing, node.args))
     if isinstance(node, Relation) or (isinstance(node, Apply) and node.name in ("+", "neg")):
         return any(_scales(name, part) for part in parts(node))
     return False
 
 
-def _is_function(node: Node) -> bool:
+def _is_growing(node: Node) -> bool:
     if not isinstance(node, Apply):
         return False
     if node.name == "^":

@@ -46,7 +46,7 @@ _QUANTITY = re.compile(
     r"|\\(?:si|unit)\s*\{([^{}]*)\}|\\ang\s*\{([\d.+-]+)\}"
 )
 _SLASHED = re.compile(r"\\(?:s|nice)frac(?![A-Za-z])")
-_ANGLE = re.compile(r"(?<![A-Za-z])m\s*(?=\\angle(?![A-Za-z]))")  # m\\angle A
+_MEASURE_OF = re.compile(r"(?<![A-Za-z])m\s*(?=\\angle(?![A-Za-z]))")  # m\\angle A
 _DERIVATIVE = re.compile(
     r"^\s*\\frac\s*\{\s*d\s*([a-z])\s*\}\s*\{\s*d\s*[a-z]\s*\}\s*=(?!.*=)", re.DOTALL
 )
@@ -54,7 +54,7 @@ _WORKED_OUT = re.compile(r"^\s*\\(?:lim|i{0,3}nt)(?![A-Za-z])[^=]*=(?![^{}]*\})(
 _UPRIGHT = re.compile(  # \\mathrm{m\\,s^{-1}}, \\text{kg \\cdot m/s^{2}}
     r"(?<=[\d}),;:~ ])\s*\\(?:text\w*|mathrm)\s*\{((?:[^{}]|\^\{-?\d\}){2,60})\}"
 )
-_UNITS = re.compile(rf"\s*({_UNIT}(?:\s*/\s*{_UNIT}|\s+{_UNIT})*)\s*")
+_UNITS_ALONE = re.compile(rf"\s*({_UNIT}(?:\s*/\s*{_UNIT}|\s+{_UNIT})*)\s*")
 _PREFIX = re.compile(r"\\(kilo|centi|milli|deci|hecto|mega|micro|nano|giga)\s*\\?")
 _EQUATION_IN_TEXT = re.compile(r"\\text\w*\{\s*([A-Za-z]\s?=\s?[^{}]{1,60})\}")
 _WORD_IN_BRACES = re.compile(r"\{\s*([A-Za-z]{2,30})\s*\}")
@@ -144,7 +144,7 @@ def _spaced(match: re.Match[str]) -> str:
 def _upright(match: re.Match[str]) -> str:
     """``\\mathrm{m\\,s^{-1}}``: units with their powers inside of a command."""
     inside = re.sub(r"\\cdot(?![A-Za-z])|\\[,;: ]|~|·|\*", " ", match[1])
-    units = _UNITS.fullmatch(inside) if "^" in inside else None
+    units = _UNITS_ALONE.fullmatch(inside) if "^" in inside else None
     return match.group() if units is None else _spaced(units)
 
 
@@ -213,7 +213,7 @@ _STEPS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("\\,", lambda text: _SPACED_UNITS.sub(_spaced, text)),
     ("\\textcirc", lambda text: text.replace("\\textcirc", "\\circ")),
     ("\\frac", lambda text: _RATE.sub(r"\\text{ \1/\2}", text)),
-    ("\\angle", lambda text: _ANGLE.sub("", text)),
+    ("\\angle", lambda text: _MEASURE_OF.sub("", text)),
     ("{d", lambda text: _DERIVATIVE.sub(r"\1'=", text)),
     ("\\lim", lambda text: _WORKED_OUT.sub(r"\1", text)),
     ("nt", lambda text: _WORKED_OUT.sub(r"\1", text)),

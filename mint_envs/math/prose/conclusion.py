@@ -11,7 +11,7 @@ from .phrases import ALIGNED, ASIDE, COPULA, ENUMERATOR, LONGEST, MATH, NOT, VER
 from .prose import SUPPOSED, has_value, inside, is_sum, sentence, stated, without_lead
 
 _LEADS = re.compile(r"^\s*(?:(?:an?|the|on|facing|heading|pointing)\s+)*")
-_REFUSES = re.compile(r"No,\s(?!I\b|that\b|this\b|wait\b|it\b|because\b)")
+_SAYS_NO = re.compile(r"No,\s(?!I\b|that\b|this\b|wait\b|it\b|because\b)")
 _CODE_LINE = re.compile(r"(?:return\b|print\(|def \w+\(|import \w|from \w+ import\b)")
 _PROPERTY = re.compile(
     r"\b(?:is|are)\s(?:an?\s)?(even|odd)(?:\s(?:function|number|integer))?$", re.IGNORECASE
@@ -62,7 +62,7 @@ def _claimed(said: str) -> str:
 def _verdict_word(said: str) -> str:
     """``true`` of "So the statement is true", ``Yes`` of "Yes, they are congruent"."""
     if NOT.search(said):
-        return "No" if _REFUSES.match(said) else ""
+        return "No" if _SAYS_NO.match(said) else ""
     if has_value(said):
         return _property(said)
     if words := in_words(said):

@@ -58,7 +58,7 @@ _EQUATIONS = re.compile(  # one after the other
     r"\$[^$]*=[^$]*\$\s*,?\s*(?:and|so|thus|hence|therefore|then|giving|or)\b"
     r"(?:\s*,?\s*(?:so|thus|hence|therefore|then))?\s*,?\s*\$"
 )  # "$5x=30$ and $x=6$"
-_JOINED = re.compile(r"\band\s+\$?$")
+_AND_MORE = re.compile(r"\band\s+\$?$")
 SUPPOSED = re.compile(  # "17 if n were even"
     r"\b(?:if|unless)\b[^.\n]{0,60}\b(?:were|was|had|even|odd|positive|negative|otherwise)\b"
 )
@@ -372,7 +372,7 @@ def _first_value(piece: str) -> str:
 
 def _unlisted(between: str) -> str:
     """``between`` without "of": in "17 cans of paint and 3 brushes" both are answers."""
-    return re.sub(r"\bof\b", " ", between) if _JOINED.search(between) else between
+    return re.sub(r"\bof\b", " ", between) if _AND_MORE.search(between) else between
 
 
 def _from_general_to_special(said: str) -> list[str]:
