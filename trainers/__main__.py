@@ -79,7 +79,16 @@ def _run_alone(command: Command, made: Sequence[Path], begun: Any, told: Any) ->
     except BaseException:
         _unmake(made)
         raise
-    config = settled(config, backend)
+    try:
+        return _run_on(backend, command, made, sinks, begun, told)
+    finally:  # a process may go on after a run: no session of a service is left open
+        getattr(backend, "close", lambda: None)()
+
+
+def _run_on(
+    backend: Backend, command: Command, made: Sequence[Path], sinks: Any, begun: Any, told: Any
+) -> Run:
+    config, folder = settled(command.config, backend), command.folder
     begun(backend)
     log = Log(sinks, reward_line=family_of(config.env).says_reward, told=told)
     log.say(f"Model: {backend.model}")
