@@ -129,6 +129,7 @@ def soak(session: nox.Session) -> None:
     session.run("python", "tests/soak_code.py", "2000", "--kill")
     session.run("python", "tests/soak_tooluse.py", "500")
     session.run("python", "tests/soak_serve.py")
+    session.run("python", "-m", "tests.soak_eval")
 
 
 @nox.session(tags=["live"])

@@ -54,6 +54,7 @@ class Completion:
 
     ``refusal`` is what some services say instead of a text. ``prompt_tokens`` and ``tokens`` are
     what the service counts of the prompt and of the completion; None where it does not say.
+    ``ids`` and ``logprobs`` are the tokens as they were sampled, where the service gives both.
     """
 
     text: str
@@ -62,6 +63,8 @@ class Completion:
     refusal: str = ""
     prompt_tokens: int | None = None
     tokens: int | None = None
+    ids: tuple[int, ...] | None = None
+    logprobs: tuple[float, ...] | None = None
 
 
 class ChatService:
@@ -233,8 +236,22 @@ def _completion(body: bytes) -> Completion:
     refusal = refusal if isinstance(refusal, str) else ""
     if not isinstance(text, str) and not (text is None and (thought or refusal)):
         raise MayPass("its answer holds no text")
-    counts = (_count_of(usage, name) for name in ("prompt_tokens", "completion_tokens"))
-    return Completion(text or "", thought, why == "length", refusal, *counts)
+    prompt, own = _count_of(usage, "prompt_tokens"), _count_of(usage, "completion_tokens")
+    ids, logprobs = _sampled(choice)
+    return Completion(text or "", thought, why == "length", refusal, prompt, own, ids, logprobs)
+
+
+def _sampled(choice: Any) -> tuple[tuple[int, ...] | None, tuple[float, ...] | None]:
+    """Return the ids and log-probabilities of a choice, as vLLM gives them; None unless both."""
+    ids, told = choice.get("token_ids"), choice.get("logprobs")
+    content = told.get("content") if isinstance(told, Mapping) else None
+    if not isinstance(ids, list) or not isinstance(content, list) or len(ids) != len(content):
+        return None, None
+    found = [one.get("logprob") if isinstance(one, Mapping) else None for one in content]
+    logprobs = tuple(one for one in found if isinstance(one, float))
+    if len(logprobs) < len(ids) or any(type(one) is not int for one in ids):
+        return None, None
+    return tuple(ids), logprobs
 
 
 def _count_of(usage: Any, name: str) -> int | None:

@@ -30,13 +30,16 @@ class ModelText(str):
     """A response that knows how it came: the text, and what is beside it.
 
     ``cut``: it ended at ``max_tokens``. ``prompt_tokens`` and ``tokens``: how many the prompt and
-    the response had; None where the policy does not say. Any policy may return it for a text.
+    the response had; None where the policy does not say. ``ids`` and ``logprobs``: its tokens as
+    they were sampled, with the end of the turn. Any policy may return it for a text.
     """
 
-    __slots__ = ("cut", "prompt_tokens", "tokens")
+    __slots__ = ("cut", "ids", "logprobs", "prompt_tokens", "tokens")
     cut: bool
     prompt_tokens: int | None
     tokens: int | None
+    ids: Sequence[int] | None
+    logprobs: Sequence[float] | None
 
     def __new__(
         cls,
@@ -44,9 +47,12 @@ class ModelText(str):
         cut: bool = False,
         prompt_tokens: int | None = None,
         tokens: int | None = None,
+        ids: Sequence[int] | None = None,
+        logprobs: Sequence[float] | None = None,
     ) -> ModelText:
         self = super().__new__(cls, text)
         self.cut, self.prompt_tokens, self.tokens = cut, prompt_tokens, tokens
+        self.ids, self.logprobs = ids, logprobs
         return self
 
 
@@ -190,7 +196,8 @@ class OpenAIPolicy:
         base_url: the address, up to and without ``/chat/completions``.
         key: the key, or None where none is needed. It is sent, and shown nowhere.
         options: more fields of a request; one that is None is left out
-            (``{"max_tokens": None, "max_completion_tokens": 512}``).
+            (``{"max_tokens": None, "max_completion_tokens": 512}``). With ``{"logprobs": True,
+            "return_token_ids": True}`` vLLM gives the tokens as they were sampled.
         concurrency: most requests at one time.
         retries: how often a request is made again.
         timeout_s: seconds for one request.
@@ -287,4 +294,4 @@ def _with_thought(found: Any) -> ModelText:
     text = str(found.text or found.refusal)
     if found.thought:
         text = f"<think>{found.thought}" + (f"</think>{text}" if text else "")
-    return ModelText(text, found.cut, found.prompt_tokens, found.tokens)
+    return ModelText(text, found.cut, found.prompt_tokens, found.tokens, found.ids, found.logprobs)

@@ -70,7 +70,8 @@ class BackendPolicy:
         texts: list[str | None] = []
         for one in samples:
             text, ended = self._codec.response_text(list(one.tokens))
-            texts.append(ModelText(text, not ended, prompt_tokens, len(one.tokens)))
+            ids, many = one.tokens, len(one.tokens)
+            texts.append(ModelText(text, not ended, prompt_tokens, many, ids, one.logprobs))
         return texts
 
 

@@ -22,7 +22,7 @@ from ..policies import Policy, policy_of
 from ..records.files import check_folders, write_result
 from ..reports.pages import report_page
 from ..reports.terminal import print_sections, progress_bar
-from .options import FILE, report_options, settings_option
+from .options import FILE, read_settings, report_options, settings_option
 
 _FOLDER = "evals"
 
@@ -34,6 +34,8 @@ _FOLDER = "evals"
               "http://localhost:8000/v1.")  # fmt: skip
 @click.option("--key-env", default="OPENAI_API_KEY", show_default=True, metavar="NAME",
               help="Environment variable with the key, where the address wants one.")  # fmt: skip
+@click.option("--option", "options", multiple=True, callback=read_settings, metavar="NAME=VALUE",
+              help="A further field of each request to --base-url; may be repeated.")  # fmt: skip
 @click.option("--policy", "specs", multiple=True, metavar="SPEC",
               help="local, local:MODEL, run:FOLDER, or another's; may be repeated.")  # fmt: skip
 @click.option("-n", "--problems", default=64, show_default=True, help="Problems, each once.")
@@ -57,8 +59,9 @@ _FOLDER = "evals"
 @report_options
 def command(
     ids: tuple[str, ...], models: tuple[str, ...], base_url: str | None, key_env: str,
-    specs: tuple[str, ...], settings: dict[str, Any], out: str | None, fresh: bool,
-    concurrency: int, max_tokens_total: int | None, prices: tuple[float, float] | None,
+    options: dict[str, Any], specs: tuple[str, ...], settings: dict[str, Any],
+    out: str | None, fresh: bool, concurrency: int, max_tokens_total: int | None,
+    prices: tuple[float, float] | None,
     pass_rates: str | None, json_file: str | None, html_file: str | None, **rest: Any,
 ) -> None:  # fmt: skip
     """How good is a model at these environments, and is there anything to learn?
@@ -74,7 +77,7 @@ def command(
       mint-envs eval my_tasks:my/Sums-v0 --policy local --set digits=1 --json eval.json
       mint-envs eval mint/Math-v0 --policy local --train -n 500 --write-pass-rates rates.jsonl
     """
-    policies = _policies(models, base_url, key_env, specs, concurrency)
+    policies = _policies(models, base_url, key_env, options, specs, concurrency)
     for flag, named in (("--out", out), ("--write-pass-rates", pass_rates)):
         if named and len(ids) * len(policies) > 1:
             raise SettingError(
@@ -123,8 +126,8 @@ def _all_of(
 
 
 def _policies(
-    models: tuple[str, ...], base_url: str | None, key_env: str, specs: tuple[str, ...],
-    concurrency: int,
+    models: tuple[str, ...], base_url: str | None, key_env: str, options: dict[str, Any],
+    specs: tuple[str, ...], concurrency: int,
 ) -> dict[str, Policy]:  # fmt: skip
     """Return the policies by name.
 
@@ -143,9 +146,15 @@ def _policies(
         )
     found = {spec: policy_of(spec) for spec in specs}
     key = os.environ.get(key_env, "")
+    told = ", ".join(f"{name}={value}" for name, value in options.items())
     for model in models:
-        found[model] = policy_of(
-            "openai", model=model, base_url=base_url, key=key, concurrency=concurrency
+        found[f"{model} ({told})" if told else model] = policy_of(
+            "openai",
+            model=model,
+            base_url=base_url,
+            key=key,
+            options=options,
+            concurrency=concurrency,
         )
     return found
 

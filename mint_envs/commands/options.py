@@ -20,7 +20,7 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return json_(html(command))
 
 
-def _read_settings(
+def read_settings(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> Any:
     """Return the settings; a value is JSON (or True, False) where it can be read so, else text."""
@@ -47,7 +47,7 @@ settings_option = click.option(
     "-s",
     "settings",
     multiple=True,
-    callback=_read_settings,
+    callback=read_settings,
     metavar="NAME=VALUE",
     help="a setting of the environment, e.g. digits=1 or dataset=rows.jsonl; may be repeated",
 )

@@ -26,6 +26,8 @@ class Game:
         self.lost = self.cut = False
         self.prompt_tokens: int | None = 0
         self.tokens: int | None = 0
+        #: Ids and log-probabilities of each turn as they were sampled; None where one lacks them.
+        self.sampled: list[tuple[Sequence[int], Sequence[float]]] | None = []
         self._task, self._problem = task, problem
         self._episode = None if task.single_turn else begin(task, problem)
         self._context: Prompt = self.prompt
@@ -73,6 +75,11 @@ class Game:
         for name in ("prompt_tokens", "tokens"):
             past, now = getattr(self, name), getattr(said, name, None)
             setattr(self, name, None if past is None or now is None else past + now)
+        ids, logprobs = getattr(said, "ids", None), getattr(said, "logprobs", None)
+        if self.sampled is not None and ids is not None and logprobs is not None:
+            self.sampled.append((ids, logprobs))
+        else:
+            self.sampled = None
 
 
 def _until_stop(text: str, stops: Sequence[str]) -> tuple[str, bool]:

@@ -56,6 +56,7 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         "unmeasured": evaluation.unmeasured,
         "lost": evaluation.lost,
         "cut": evaluation.cut,
+        "token_exact": evaluation.exact,
         "refused": evaluation.refused,
         "stopped": evaluation.stopped,
         "prompt_tokens": prompt_tokens,
@@ -124,7 +125,7 @@ def _notes_of(one: Evaluation, named: bool) -> list[str]:
     notes = [
         f"problems {one.held_out}; {plan.samples} responses to each of {one.problems}, at most "
         f"{plan.max_tokens} tokens, temperature {plan.temperature:g}, seed {plan.seed}; "
-        "played by messages (texts), not token by token"
+        f"{_manner(one)}"
     ]
     if one.problems < plan.problems:
         notes.append(f"only {one.problems} different problems were found, of {plan.problems} asked")
@@ -145,6 +146,17 @@ def _notes_of(one: Evaluation, named: bool) -> list[str]:
             "say more"
         )
     return [f"{one.plan.env}, {one.policy}: {note}" if named else note for note in notes]
+
+
+def _manner(one: Evaluation) -> str:
+    """Return whether the tokens are known, and how turns were sent."""
+    if not one.exact:
+        return "played by messages (texts), not token by token"
+    which = "all" if one.exact == len(one.outcomes) else f"{one.exact} of {len(one.outcomes)}"
+    return (
+        f"contexts are messages; token ids and log-probabilities of {which} responses are in the "
+        "file, as they were sampled"
+    )
 
 
 def _section_of_signal(evaluations: Sequence[Evaluation]) -> Section:

@@ -33,6 +33,7 @@ class EvalOutcome:
     turns: int
     seconds: float
     refused: str | None = None  # the form of a right answer that was not paid
+    exact: bool = False  # the tokens are known as they were sampled, with log-probabilities
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> EvalOutcome:
@@ -47,7 +48,7 @@ class EvalOutcome:
                 int(row["place"]), int(row["sample"]), row["reward"] if row["scored"] else None,
                 bool(row["truncated"]), row["parts"], usage["prompt_tokens"],
                 usage["completion_tokens"], len(row["turns"]), float(row["seconds"]),
-                row.get("refused"),
+                row.get("refused"), "response_ids" in row,
             )  # fmt: skip
         except (LookupError, TypeError, ValueError) as error:
             raise DatasetError(
@@ -107,6 +108,11 @@ class Evaluation:
     def cut(self) -> int:
         """Responses that ended at the longest length."""
         return sum(one.cut for one in self.outcomes)
+
+    @property
+    def exact(self) -> int:
+        """Responses whose tokens are known as they were sampled."""
+        return sum(one.exact for one in self.outcomes)
 
     @property
     def refused(self) -> dict[str, int]:

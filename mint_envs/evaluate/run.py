@@ -265,6 +265,7 @@ class _Run:
             "truncated": game.cut, "parts": dict(reward.parts), "metadata": dict(reward.metadata),
             "usage": {"prompt_tokens": game.prompt_tokens, "completion_tokens": game.tokens},
             "seconds": round(seconds, 3), "refused": self._refused(game, reward),
+            **_sampled_row(game),
         }  # fmt: skip
 
     def _refused(self, game: Game, reward: Reward) -> str | None:
@@ -277,6 +278,16 @@ class _Run:
         if self._tell:
             total = len(self._chosen.refs) * self._plan.samples
             self._tell(f"{self._plan.env} responses", len(self._outcomes), total)
+
+
+def _sampled_row(game: Game) -> dict[str, Any]:
+    """Return the tokens of each turn as they were sampled, if they are known of all turns."""
+    if game.sampled is None:
+        return {}
+    return {
+        "response_ids": [list(ids) for ids, _ in game.sampled],
+        "response_logprobs": [[round(lp, 6) for lp in lps] for _, lps in game.sampled],
+    }
 
 
 def _chunks(items: Iterable[tuple[int, int]], size: int) -> Iterator[list[tuple[int, int]]]:
