@@ -2,12 +2,14 @@
 
     python -m benchmarks.train                 # both; needs: pip install 'mint-envs[local,bench]'
     python -m benchmarks.train --only ours     # the local backend alone
+    python -m benchmarks.train --shape 8x4x128 # other prompts x responses x tokens
+    python -m benchmarks.train --parts         # sampling and updates apart, by length: see there
 
-Same model, same LoRA (rank 16 on all linear layers), 16 prompts, 8 responses each, 8 tokens each,
-all of them trained on. Every engine is a process of its own, which does a step when it is told
-to, so steps alternate on a noisy machine; the table shows medians and the ratio. TRL runs as it
-comes (float32, gradient checkpointing), and once more in bfloat16 without gradient checkpointing.
-All three at once need 16 GB.
+Same model, same LoRA (rank 16 on all linear layers), 16 prompts, 8 responses each, 8 tokens each
+unless ``--shape`` says otherwise, all of them trained on. Every engine is a process of its own,
+which does a step when it is told to, so steps alternate on a noisy machine; the table shows medians
+and the ratio. TRL runs as it comes (float32, gradient checkpointing), and once more in bfloat16
+without gradient checkpointing. All three at once need 16 GB.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-PROMPTS, GROUP, TOKENS, RANK = 16, 8, 8, 16
+from . import train_parts
+from .train_parts import RANK
+
+PROMPTS, GROUP, TOKENS = map(int, os.environ.get("BENCH_SHAPE", "16x8x8").split("x"))
 
 ENGINES = ("ours", "trl", "trl-bfloat16")
 
@@ -176,27 +181,37 @@ def _flops(backend: Any, contexts: list[tuple[int, ...]]) -> float:
 class Worker:
     """An engine in a process of its own."""
 
-    def __init__(self, engine: str) -> None:
+    def __init__(self, engine: str, parts: bool = False) -> None:
         self.engine = engine
+        self._command = ["--worker", engine, *(["--parts"] if parts else [])]
         self.seconds: list[float] = []
         self.last: dict[str, Any] = {}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.train", "--worker", engine],
+            [sys.executable, "-m", "benchmarks.train", *self._command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env={**os.environ, "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"},
+            env={
+                **(train_parts.environment() if parts else os.environ),
+                "OMP_WAIT_POLICY": "passive",
+                "TOKENIZERS_PARALLELISM": "false",
+                "BENCH_SHAPE": f"{PROMPTS}x{GROUP}x{TOKENS}",
+            },
         )
         self.ready = self._listen()
 
     def step(self, keep: bool = True) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write("go\n")
-        self._process.stdin.flush()
-        self.last = self._listen()
+        self.last = self.ask("go")
         if keep:
             self.seconds.append(self.last["seconds"])
+
+    def ask(self, line: str) -> dict[str, Any]:
+        """Send a line; return the answer."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+        return self._listen()
 
     def _listen(self) -> dict[str, Any]:
         assert self._process.stdout is not None
@@ -206,7 +221,7 @@ class Worker:
                 return message
         raise SystemExit(
             f"the worker {self.engine!r} ended early; run it alone to see why:\n"
-            f"  python -m benchmarks.train --worker {self.engine}"
+            f"  python -m benchmarks.train {' '.join(self._command)}"
         )
 
     def close(self) -> None:
@@ -228,6 +243,26 @@ def compare(engines: list[str], rounds: int) -> None:
                 worker.step()
             print(f"round {number + 1} of {rounds} done", file=sys.stderr)
         _table(workers)
+    finally:
+        for worker in workers:
+            worker.close()
+
+
+def compare_parts(engines: list[str], rounds: int, name: str) -> None:
+    """Let all engines do each part in turn, and print its row."""
+    workers = [Worker(engine, parts=True) for engine in engines]
+    print(train_parts.HEADER)
+    try:
+        for number in train_parts.chosen(name):
+            seconds: dict[str, list[float]] = {engine: [] for engine in engines}
+            peaks: dict[str, float] = {}
+            for _ in range(rounds):
+                for worker in workers:
+                    told = worker.ask(str(number))
+                    seconds[worker.engine].append(told["seconds"])
+                    if "peak_mb" in told:
+                        peaks[worker.engine] = max(told["peak_mb"], peaks.get(worker.engine, 0.0))
+            print(train_parts.row(train_parts.PARTS[number], seconds, peaks), flush=True)
     finally:
         for worker in workers:
             worker.close()
@@ -255,25 +290,45 @@ def _table(workers: list[Worker]) -> None:
 
 
 def main() -> None:
+    global PROMPTS, GROUP, TOKENS
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    engines = (*ENGINES, *(name for name in train_parts.ENGINES if name != "ours"))
     parser.add_argument("--rounds", type=int, default=5, help="measured steps of each engine")
-    parser.add_argument("--only", choices=ENGINES, action="append", help="run these alone")
-    parser.add_argument("--worker", choices=ENGINES, help=argparse.SUPPRESS)
+    parser.add_argument("--only", choices=engines, action="append", help="run these alone")
+    parser.add_argument("--shape", help="prompts x responses x tokens of a step (default: 16x8x8)")
+    parser.add_argument("--parts", action="store_true", help="sampling and updates apart")
+    parser.add_argument("--choose", default="", help="with --parts: those whose name holds this")
+    parser.add_argument("--worker", choices=engines, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.worker is None:
+    if options.shape:
+        PROMPTS, GROUP, TOKENS = map(int, options.shape.split("x"))
+    if options.worker is not None:
+        _work(options.worker, options.parts)
+    elif options.parts:
+        chosen = options.only or list(train_parts.ENGINES)
+        if "ours" not in chosen:
+            chosen.insert(0, "ours")  # all ratios are to it
+        compare_parts(chosen, options.rounds, options.choose)
+    else:
         compare(options.only or list(ENGINES), options.rounds)
+
+
+def _work(engine: str, parts: bool) -> None:
+    """Be one engine, until nothing more is asked of it."""
+    if parts:
+        train_parts.serve(engine, _tell)
         return
 
     def wait() -> None:
         if not sys.stdin.readline():
             sys.exit(0)
 
-    if options.worker == "ours":
+    if engine == "ours":
         ours(wait)
     else:
-        trl(wait, bfloat16=options.worker == "trl-bfloat16")
+        trl(wait, bfloat16=engine == "trl-bfloat16")
 
 
 if __name__ == "__main__":

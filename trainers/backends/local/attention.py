@@ -22,6 +22,8 @@ from torch import Tensor
 from transformers import AttentionInterface
 from transformers.masking_utils import AttentionMaskInterface
 
+from .blocks import block_attention
+
 NAME = "mint_branches"
 
 #: Scores, of all heads and rows of one layer, that are held while it is fast: 4 MB in float32.
@@ -40,6 +42,11 @@ class Plan(Protocol):
 
 
 _plan: Plan | None = None
+
+
+def is_active() -> bool:
+    """Whether a forward pass of ours is under way, and not one of the model by itself."""
+    return _plan is not None
 
 
 @contextmanager
@@ -183,6 +190,8 @@ class Whole:
     def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
         if self._keep:
             self.cache.append((k, v))
+        if q.device.type == "cpu":
+            return block_attention(q[:, None], None, None, k[:, None], v[:, None], scaling)[:, 0]
         return F.scaled_dot_product_attention(
             q, k, v, is_causal=q.shape[2] > 1, scale=scaling, enable_gqa=q.shape[1] != k.shape[1]
         )
@@ -226,6 +235,8 @@ class Tree:
 
     def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
         P, G, R = self._P, self._G, self._R
+        if q.device.type == "cpu":
+            return self._in_blocks(q, k, v, scaling)
         prompt = F.scaled_dot_product_attention(
             q[:, :, :P],
             k[:, :, :P],
@@ -236,11 +247,7 @@ class Tree:
         )
         if R == 0:
             return prompt
-
-        def branches(x: Tensor) -> Tensor:  # [B, heads, P + G*R, d] -> [B, G, heads, R, d]
-            B, heads, _, d = x.shape
-            return x[:, :, P:].reshape(B, heads, G, R, d).transpose(1, 2)
-
+        branches = self._branches
         prefix, own = (k[:, :, :P], v[:, :, :P]), (branches(k), branches(v))
         if q.shape[0] * q.shape[1] * G * R * (P + R) > _SCORES:
             padding = self._padding[:1] if self._alike else self._padding
@@ -250,3 +257,18 @@ class Tree:
         else:
             out = branch_attention(branches(q), prefix, self._padding, own, self._causal, scaling)
         return torch.cat([prompt, out.transpose(1, 2).flatten(2, 3)], 2)
+
+    def _branches(self, x: Tensor) -> Tensor:  # [B, heads, P + G*R, d] -> [B, G, heads, R, d]
+        B, heads, _, d = x.shape
+        return x[:, :, self._P :].reshape(B, heads, self._G, self._R, d).transpose(1, 2)
+
+    def _in_blocks(self, q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
+        shared = (k[:, :, : self._P], v[:, :, : self._P])
+        keys, values = (x[:, None] for x in shared)
+        queries = q[:, None, :, : self._P]
+        stem = block_attention(queries, None, None, keys, values, scaling)[:, 0]
+        if self._R == 0:
+            return stem
+        queries, keys, values = map(self._branches, (q, k, v))
+        out = block_attention(queries, shared, self._padding, keys, values, scaling)
+        return torch.cat([stem, out.transpose(1, 2).flatten(2, 3)], 2)

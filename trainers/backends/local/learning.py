@@ -20,13 +20,16 @@ from torch.utils.checkpoint import checkpoint
 
 from .. import Datum, Floats
 from .attention import Tree, active
+from .products import together
 
 #: (log-probs [n], [(datum, position)] of each) to d loss / d log-prob [n].
 Slope = Callable[[Floats, Sequence[tuple[int, int]]], Floats]
 #: Tokens of output layer at once: 256 rows of a 49,152-token vocabulary are 50 MB in float32.
 _CHUNK = 128
+#: Rows of them whose derivative is worked out at once.
+_ROWS = 8
 #: A single row that takes more than this part of the budget is computed twice, to hold less.
-_LONG = 0.75
+_LONG = 1.0
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,7 @@ class Learner:
         budget: tokens of one pass: what bounds memory. A single row that is as long, or longer,
             keeps what enters each layer alone, and computes the rest twice.
         trees: whether the attention that is set knows trees; else a row is one text.
+        few: whether layers that read one input compute together.
     """
 
     def __init__(
@@ -156,14 +160,15 @@ class Learner:
         device: torch.device,
         budget: int,
         trees: bool = True,
+        few: bool = True,
     ) -> None:
         self._body, self._head, self._device = body, head, device
-        self._budget, self._trees = budget, trees
+        self._budget, self._trees, self._few = budget, trees, few
 
     def logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
         """Return the log-probability of each act token, arrays shaped as ``Datum.tokens``."""
         result = [np.zeros(len(datum.tokens)) for datum in datums]
-        with torch.no_grad():
+        with torch.no_grad(), together(self._few):
             for laid in self._batches(datums):
                 with self._hidden(laid) as hidden:
                     for part in _chunks(len(hidden)):
@@ -187,21 +192,13 @@ class Learner:
         """
         result = [np.zeros(len(datum.tokens)) for datum in datums]
         for laid in self._batches(datums):
-            with self._hidden(laid) as hidden:
+            with together(self._few), self._hidden(laid) as hidden:
                 gradient = torch.empty_like(hidden)
                 for part in _chunks(len(hidden)):
                     leaf = hidden[part].detach().requires_grad_()
                     logits = self._head(leaf)
-                    with torch.no_grad():
-                        probs = logits.to(torch.float32, copy=True)
-                        lp = _target_logprobs(probs, laid.targets[part]).double().cpu().numpy()
-                        where = laid.where[part]
-                        _scatter(result, where, lp)
-                        slopes = torch.from_numpy(slope(lp, where)).to(self._device, torch.float32)
-                        # d lp / d logits = onehot - softmax; probs holds logits - logsumexp by now
-                        wave = probs.exp_().mul_(-slopes[:, None])
-                        wave.scatter_add_(1, laid.targets[part, None], slopes[:, None])
-                    torch.autograd.backward(logits, wave.to(logits.dtype))
+                    wave = self._wave(logits.detach(), laid, part, slope, result)
+                    torch.autograd.backward(logits, wave)
                     assert leaf.grad is not None
                     gradient[part] = leaf.grad
                     after()
@@ -209,6 +206,26 @@ class Learner:
                     torch.autograd.backward(hidden, gradient)
             after()
         return result
+
+    @torch.no_grad()
+    def _wave(
+        self, logits: Tensor, laid: _Laid, part: slice, slope: Slope, result: list[Floats]
+    ) -> Tensor:
+        """Return the derivative of the loss by a chunk of logits; log-probabilities go into result.
+
+        A few rows at a time, on a CPU: their float32 logits stay near the processor.
+        """
+        wave = torch.empty_like(logits)
+        for rows in _chunks(len(logits), _ROWS if self._device.type == "cpu" else _CHUNK):
+            targets, where = laid.targets[part][rows], laid.where[part][rows]
+            probs = logits[rows].to(torch.float32, copy=True)
+            lp = _target_logprobs(probs, targets).double().cpu().numpy()
+            _scatter(result, where, lp)
+            slopes = torch.from_numpy(slope(lp, where)).to(self._device, torch.float32)
+            # d lp / d logits = onehot - softmax; probs holds logits - logsumexp by now
+            probs.exp_().mul_(-slopes[:, None])
+            wave[rows] = probs.scatter_add_(1, targets[:, None], slopes[:, None])
+        return wave
 
     def _batches(self, datums: Sequence[Datum]) -> Iterator[_Laid]:
         rows = plan_rows(datums, self._budget, self._trees)
@@ -248,8 +265,9 @@ def _recomputed(body: Any) -> Iterator[None]:
             del layer.forward
 
 
-def _chunks(length: int) -> Iterator[slice]:
-    return (slice(start, start + _CHUNK) for start in range(0, length, _CHUNK))
+def _chunks(length: int, size: int | None = None) -> Iterator[slice]:
+    size = size or _CHUNK
+    return (slice(start, start + size) for start in range(0, length, size))
 
 
 def _target_logprobs(logits: Tensor, targets: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from mint_envs.hub import offline_if_unreachable
 from ...errors import BackendError
 from .. import LoraParams
 from .lora import left_out, with_lora
+from .products import stand_together
 from .weights import model_folder
 
 
@@ -135,6 +136,13 @@ class Model:
     def set_attention(self, kind: str) -> None:
         """Let the model's attention be computed by ``kind``; models of old have only their own."""
         self.causal.set_attn_implementation(kind)
+
+    def stand_together(self) -> None:
+        """Let layers that read one input be able to compute together; see ``products``."""
+        self.set_attention("eager")
+        ids = [token % self.ids for token in (1, 2, 3)]
+        with torch.no_grad(), suppress(Exception):  # of its own code: then none do
+            stand_together(self.peft, lambda: self.plain(ids))
 
     def plain(self, tokens: Sequence[int]) -> Tensor:
         """Return the logits [T, V] of one text by the model's own forward pass, in float32."""

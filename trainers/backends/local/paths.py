@@ -29,6 +29,8 @@ TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.06}
 _CACHED = 32
 _PROMPTS = ("What is 4 + 5?\nIt is 9, as two and two are four.\nWhat is 2 + 2?\n", "Say yes.\n")
 _LENGTH = 8
+#: Attention of the plain path, and whether layers compute together.
+_PLAIN = (("sdpa", False), ("eager", False))
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,14 @@ def choose(model: Model, budget: int) -> Path:
 
 def _choose(model: Model, budget: int) -> Path:
     limit = position_limit(model)
+    model.stand_together()
     reasons: dict[str, str] = {}
-    for kind in (attention.NAME, "sdpa", "eager"):
+    for kind, few in ((attention.NAME, True), (attention.NAME, False), *_PLAIN):
         fast = kind == attention.NAME
         context = min(limit, model.window) if fast else limit
         try:
             model.set_attention(kind)
-            path = _path(model, kind, budget, context, reasons)
+            path = _path(model, kind, few, budget, context, reasons)
             gap, largest, still = _tried(model, path)
         except BackendError:
             raise
@@ -102,12 +105,14 @@ def _reason(error: Exception, fast: bool) -> str:
     return f"not all of its layers are attention as it knows ({told})" if fast else told
 
 
-def _path(model: Model, kind: str, budget: int, context: int, reasons: dict[str, str]) -> Path:
+def _path(
+    model: Model, kind: str, few: bool, budget: int, context: int, reasons: dict[str, str]
+) -> Path:
     fast = kind == attention.NAME
-    learner = Learner(model.body, model.logits, model.device, budget, trees=fast)
+    learner = Learner(model.body, model.logits, model.device, budget, trees=fast, few=few)
     decode, room = model.tokenizer.decode, _CACHED * budget
     if fast:
-        sampler = Sampler(model.body, model.logits, decode, model.device, room)
+        sampler = Sampler(model.body, model.logits, decode, model.device, room, few)
         return Path("fast", kind, sampler, learner, context, 0.0, model.notes)
     plain = PlainSampler(model.causal, model.vocab, decode, model.device, room)
     square = "" if kind == "sdpa" else ", memory grows with the square of the length if it attends"

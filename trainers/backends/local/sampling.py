@@ -11,8 +11,12 @@ from torch import Tensor
 
 from .. import Sample, SampleRequest, SamplingParams
 from .attention import AfterShared, Whole, active, branch_attention, padding_bias
+from .blocks import newest_attention
+from .products import together
 
 _BLOCK = 256
+#: Rows that are drawn from at once: their float32 logits stay near the processor.
+_ROWS = 8
 #: Scores of one head, of all prompts, that are held while prompts go on from a shared beginning.
 _SCORES = 1 << 22
 
@@ -26,20 +30,28 @@ def draw(logits: Tensor, uniform: Tensor, temperature: float) -> tuple[Tensor, T
     one uniform number a row picks a block of 256 by the blocks' sums, then a token in the block.
 
     Args:
-        logits: [N, V] float32; overwritten.
+        logits: [N, V]; overwritten, if they are float32. All is computed in that.
         uniform: [N] float64 in [0, 1).
         temperature: 0 is the largest logit.
 
     Returns:
         tokens [N], and their log-probabilities at temperature 1, [N] float32.
     """
+    size = _ROWS if logits.device.type == "cpu" else len(logits)
+    pairs = zip(torch.split(logits, size), torch.split(uniform, size), strict=True)
+    drawn = [_draw(some.float(), numbers, temperature) for some, numbers in pairs]
+    return torch.cat([tokens for tokens, _ in drawn]), torch.cat([lp for _, lp in drawn])
+
+
+def _draw(logits: Tensor, uniform: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
     top = logits.max(-1, keepdim=True).values
     if temperature == 0.0:
         tokens = logits.argmax(-1)
         return tokens, (top - logits.logsumexp(-1, keepdim=True))[:, 0]
     at_one = None if temperature == 1.0 else logits.logsumexp(-1, keepdim=True)
     chosen_from = logits.clone() if at_one is not None else logits
-    weights = logits.sub_(top).div_(temperature).exp_()
+    weights = logits.sub_(top)
+    weights = (weights if temperature == 1.0 else weights.div_(temperature)).exp_()
     N, V = weights.shape
     blocks = torch.nn.functional.pad(weights, (0, -V % _BLOCK)).view(N, -1, _BLOCK)
     sums = blocks.sum(-1, dtype=torch.float64).cumsum(-1)
@@ -77,8 +89,11 @@ class _Growing:
         def grid(x: Tensor) -> Tensor:  # [B*G, ...] -> [B, G, ...]
             return x.view(B, G, *x.shape[1:])
 
-        own = (grid(keys), grid(values))
-        out = branch_attention(grid(q), self._prefix[layer], self._bias, own, None, scaling)
+        prefix, own = self._prefix[layer], (grid(keys), grid(values))
+        if q.device.type == "cpu":
+            out = newest_attention(grid(q), prefix, self._bias, *own, scaling)
+        else:
+            out = branch_attention(grid(q), prefix, self._bias, own, None, scaling)
         return out.flatten(0, 1)
 
     def _append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -112,6 +127,7 @@ class Sampler:
         decode: token ids to text, for stop strings.
         device: where the model is.
         room: tokens whose keys and values may be held at once.
+        few: whether layers that read one input compute together.
     """
 
     def __init__(
@@ -121,16 +137,18 @@ class Sampler:
         decode: Callable[[Sequence[int]], str],
         device: torch.device,
         room: int,
+        few: bool = True,
     ) -> None:
         self._body, self._head, self._decode, self._device = body, head, decode, device
-        self._room = room
+        self._room, self._few = room, few
 
     @torch.inference_mode()
     def sample(
         self, requests: Sequence[SampleRequest], params: SamplingParams
     ) -> list[list[Sample]]:
         """Return ``n`` samples for each request, in order; see ``in_parts``."""
-        return in_parts(requests, params, self._room, self._sample)
+        with together(self._few):
+            return in_parts(requests, params, self._room, self._sample)
 
     def _sample(
         self, requests: Sequence[SampleRequest], uniform: Tensor, params: SamplingParams
@@ -138,7 +156,7 @@ class Sampler:
         cache, lengths, hidden = self._prefill([request.context for request in requests])
         state = State(requests, lengths, uniform.to(self._device), params, self._decode)
         branches = state.branches
-        logits = self._head(hidden).float()
+        logits = self._head(hidden)
         state.take(*self._draw_first(logits, state))
         plan = _Growing(cache, lengths, branches, params.max_tokens)
         while state.unfinished:
@@ -148,7 +166,7 @@ class Sampler:
             with active(plan):
                 hidden = self._forward(state.last[:, None], state.positions[:, None])
             plan.grown()
-            state.take(*draw(self._head(hidden[:, 0]).float(), state.uniform(), params.temperature))
+            state.take(*draw(self._head(hidden[:, 0]), state.uniform(), params.temperature))
         return state.samples()
 
     def _draw_first(self, logits: Tensor, state: State) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,99 @@
+"""Few products and blocks of attention compute what layers and plain attention compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tiny import model_folder  # noqa: E402
+
+from trainers.backends import LoraParams  # noqa: E402
+from trainers.backends.local import blocks  # noqa: E402
+from trainers.backends.local.attention import branch_attention, causal_bias  # noqa: E402
+from trainers.backends.local.blocks import block_attention, newest_attention  # noqa: E402
+from trainers.backends.local.model import Model  # noqa: E402
+from trainers.backends.local.products import _packed, _times, together  # noqa: E402
+
+pytestmark = pytest.mark.local
+
+
+def _tensors(shared: int) -> tuple[Any, ...]:
+    generator = torch.Generator().manual_seed(0)
+
+    def made(*shape: int) -> Any:
+        return torch.randn(*shape, generator=generator, requires_grad=True)
+
+    q, keys, values = made(2, 3, 4, 11, 8), made(2, 3, 2, 11, 8), made(2, 3, 2, 11, 6)
+    prefix = (made(2, 2, shared, 8), made(2, 2, shared, 6)) if shared else None
+    bias = torch.zeros(2, shared) if shared else None
+    if bias is not None:
+        bias[1, 3:] = float("-inf")
+    return q, prefix, bias, keys, values
+
+
+@pytest.mark.parametrize("shared", [0, 5])
+@pytest.mark.parametrize("size", [4, 128])
+def test_blocks_of_attention_and_their_gradients_are_the_plain_ones(
+    shared: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "_BLOCK", size)
+    q, prefix, bias, keys, values = _tensors(shared)
+    leaves = [q, keys, values, *(prefix or ())]
+    ours = block_attention(q, prefix, bias, keys, values, 0.3)
+    causal = causal_bias(11, q.device)
+    plain = branch_attention(q, prefix, bias, (keys, values), causal, 0.3)
+    torch.testing.assert_close(ours, plain, atol=1e-5, rtol=1e-5)
+    weight = torch.randn(ours.shape, generator=torch.Generator().manual_seed(1))
+    found = torch.autograd.grad((ours * weight).sum(), leaves)
+    wanted = torch.autograd.grad((plain * weight).sum(), leaves)
+    for got, want in zip(found, wanted, strict=True):
+        torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
+
+
+def test_the_newest_token_attends_as_the_last_of_all() -> None:
+    q, prefix, bias, keys, values = _tensors(5)
+    with torch.no_grad():
+        whole = block_attention(q, prefix, bias, keys, values, 0.3)
+        newest = newest_attention(q[:, :, :, -1:], prefix, bias, keys, values, 0.3)
+    torch.testing.assert_close(newest, whole[:, :, :, -1:], atol=1e-5, rtol=1e-5)
+
+
+def test_layers_that_read_one_input_are_one_product_and_say_what_they_said(tmp_path: Any) -> None:
+    folder = model_folder(tmp_path, attention_bias=True)
+    model = Model(folder, LoraParams(rank=4), torch.device("cpu"), torch.float32)
+    generator = torch.Generator().manual_seed(1)
+    for master in model.masters:
+        master.copy_(torch.randn(master.shape, generator=generator) * 0.2)
+    model.stand_together()
+    model.cast_masters()  # into views: what stands together has them
+    layer = model.body.layers[0]
+    three = (layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj)
+    owners = [linear.forward.func.__self__ for linear in three]
+    assert owners[0] is owners[1] is owners[2]
+    assert layer.mlp.gate_proj.forward.func.__self__ is layer.mlp.up_proj.forward.func.__self__
+    x = torch.randn(2, 3, 32, generator=generator, requires_grad=True)
+    weights = [linear.lora_B["default"].weight for linear in three]
+    plain = [linear(x) for linear in three]
+    wanted = torch.autograd.grad(sum(out.square().sum() for out in plain), [x, *weights])
+    with together():
+        ours = [linear(x) for linear in three]
+        found = torch.autograd.grad(sum(out.square().sum() for out in ours), [x, *weights])
+        with model.peft.disable_adapter():
+            base = [linear(x) for linear in three]
+    for got, want in zip([*ours, *found], [*plain, *wanted], strict=True):
+        torch.testing.assert_close(got, want, atol=1e-3, rtol=1e-4)
+    for got, linear in zip(base, three, strict=True):
+        torch.testing.assert_close(got, linear.base_layer(x), atol=1e-5, rtol=1e-5)
+
+
+def test_packed_weights_multiply_as_they_did_or_are_none() -> None:
+    weight = torch.randn(48, 64, generator=torch.Generator().manual_seed(0)).bfloat16()
+    assert _packed(weight.float()) is None  # exact arithmetic stays as it is
+    packed = _packed(weight)
+    if packed is not None:
+        rows = torch.randn(5, 64, generator=torch.Generator().manual_seed(1)).bfloat16()
+        wanted = torch.nn.functional.linear(rows, weight)
+        torch.testing.assert_close(_times(rows, packed, None), wanted, atol=0.1, rtol=0.02)
