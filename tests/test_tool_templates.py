@@ -121,6 +121,10 @@ def test_marks_are_seen_without_a_tokenizer() -> None:
     assert chat_template(INLINE).ends == Ends("<|seen>", False, ("<turn|>",))
 
 
+def test_a_template_of_one_call_prints_the_first_of_two_alike() -> None:
+    assert dict(learn(template_of("harmony")).outcomes)["two"] == "alike"
+
+
 @pytest.mark.parametrize("shape", ["hermes", "lists", "tags"])
 def test_a_prompt_that_changes_while_it_is_asked(shape: str) -> None:
     """A clock in it, or instructions that go once an answer follows."""

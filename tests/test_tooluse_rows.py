@@ -297,6 +297,19 @@ def test_turns_by_bfcls_rules(turns: Any, score: float, fault: str) -> None:
 
 
 @pytest.mark.usefixtures("adder")
+def test_a_turn_that_takes_more_calls_than_the_limits_is_played(tmp_path: Path) -> None:
+    row = {**TURNS, "ground_truth": [["add(1)"] * 20, ["clear()"]]}
+    task = task_of(tmp_path, row)
+    assert (task.max_turns, task.max_tool_calls) == (8, 16)
+    episode = task.start(task.problem(0))
+    texts, score = next(iter(task.examples(task.problem(0)).items()))
+    for text in texts:
+        reply = episode.respond(text)
+    assert isinstance(reply, Reward)
+    assert reply.score == score == 1.0
+
+
+@pytest.mark.usefixtures("adder")
 def test_a_call_that_would_take_for_ever_is_refused() -> None:
     from mint_envs.tooluse.bfcl import Instances
 

@@ -93,13 +93,32 @@ class TurnsProblem(RowProblem):
         return (*self.tools, *more)
 
 
+@dataclass(frozen=True)
+class _Limits:
+    """The limits of a task, or more where the row's own solution needs more.
+
+    Some rows of ``multi_turn_long_context`` remove thirty files for one request.
+    """
+
+    framing: Framing
+    max_turns: int
+    max_tool_calls: int
+    max_result: int
+
+    @classmethod
+    def of(cls, task: Host, calls: int) -> _Limits:
+        turns, most = max(task.max_turns, calls + 1), max(task.max_tool_calls, calls + 1)
+        return cls(task.framing, turns, most, task.max_result)
+
+
 class _Dialogue(Episode):
     """The turns of a user, each with as many messages as the model takes for it."""
 
     def __init__(self, task: Host, problem: TurnsProblem) -> None:
         self._task, self._problem = task, problem
         self._judge = StateChecker(problem)
-        self._turns = Turns(task, ToolTable.of(problem.tools), self._run, misfits=True)
+        limits = _Limits.of(task, max(map(len, problem.wanted)))
+        self._turns = Turns(limits, ToolTable.of(problem.tools), self._run, misfits=True)
 
     def respond(self, text: str) -> list[Message] | Reward:
         reply = self._turns.take(text)
