@@ -202,9 +202,8 @@ class ChatTemplate:
 
     def ended_before(self, text: str, first: str, then: str) -> bool:
         """Tell whether a turn ends between two words of a text."""
-        between, found, _ = text.partition(first)[2].partition(then)
-        ends = [mark for mark in (self.ends.call, *self.ends.answers) if mark]
-        return bool(found) and any(mark in between for mark in ends)
+        between = text.partition(first)[2].partition(then)[0]
+        return any(mark in between for mark in (self.ends.call, *self.ends.answers) if mark)
 
     # -- ends ---------------------------------------------------------------------------------
 

@@ -62,16 +62,26 @@ _FENCE = r"(?<![`~])(?:`{3,}+|~{3,}+)[ \t]*+[\w+#.-]*+[ \t\r]*+$"
 _TAG = rf"<(?i:{_NAMES})(?:[ \t][^<>\n]*+)?(?<!/)>"
 _OPENING = "|".join([_TAG, *map(re.escape, (*TOKENS, *CHANNELS))])
 _CLOSING = "|".join([rf"</(?i:{_NAMES})[ \t]*+>", *map(re.escape, (*TOKENS.values(), *ALONE))])
-_SPEECH = re.compile(
-    f"(?P<quoted>{_QUOTED})|(?P<fence>{_FENCE})|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})",
-    re.MULTILINE,
-)
-#: One of these is in every mark, in some letter case: most texts are done with at a glance.
-_HINTS = ("think", "thought", "reasoning", "inner_", "channel", "to=self", "final response")
 _FIRST = "<[◁"  # what marks begin with: most texts are done with at a glance
-_WORDY = tuple(mark for mark in CHANNELS if mark[0] not in _FIRST)  # searched for apart: faster
-_PLAIN = [mark for mark in (*TOKENS, *CHANNELS) if mark not in _WORDY]
-_MARK = re.compile("|".join([_TAG, *map(re.escape, _PLAIN), _CLOSING]))
+_WORDY = tuple(mark for mark in CHANNELS if mark[0] not in _FIRST)  # but for these
+_REST = [mark[1:] for mark in (*TOKENS, *TOKENS.values(), *CHANNELS, *ALONE) if mark not in _WORDY]
+#: How a mark goes on behind what it begins with: a text without any has no thoughts.
+_MARK = re.compile(
+    rf"[{_FIRST[0]}\{_FIRST[1:]}](?:/?(?i:{_NAMES})|{'|'.join(map(re.escape, _REST))})"
+)
+
+
+def _tokens(kinds: str, wordy: bool = False) -> re.Pattern[str]:
+    """Return what takes plain text and the next token: what is quoted, one of ``kinds``, or a sign.
+
+    What begins no token is skipped as fast as can be.
+    """
+    plain = rf"[^\\\"'`~<\[◁{'t' if wordy else ''}]*+"
+    return re.compile(rf"{plain}(?:{_QUOTED}|{kinds}|[\s\S])", re.MULTILINE)
+
+
+_KINDS = f"(?P<fence>{_FENCE})|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})"
+_PLAIN_SPEECH, _WORDY_SPEECH = _tokens(_KINDS), _tokens(_KINDS, wordy=True)
 _OPENED, _CLOSED = re.compile(_OPENING), re.compile(_CLOSING)
 _NEXT_FENCE = re.compile(_FENCE, re.MULTILINE)
 
@@ -119,41 +129,41 @@ def blanked(text: str) -> str:
 def thoughts(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of every thought in ``text``, marks included, in order."""
     found: list[tuple[int, int]] = []
-    at = 0 if _may_hold_marks(text) else len(text)
-    search = _SPEECH.search
-    while match := search(text, at):
+    wordy = any(mark in text for mark in _WORDY)
+    at = 0 if wordy or any(_has_mark(text, sign) for sign in _FIRST) else len(text)
+    speech = _WORDY_SPEECH if wordy else _PLAIN_SPEECH
+    while match := speech.match(text, at):
         at, kind = match.end(), match.lastgroup
         if kind == "fence":
-            at = _end_of_fence(text, match)
+            at = _end_of_fence(text, match["fence"], at)
         elif kind == "opening":
-            at = _end_of_thought(text, match)
-            found.append((match.start(), at))
+            at = _end_of_thought(text, match["opening"], at)
+            found.append((match.start("opening"), at))
         elif kind == "closing":
             found = [(0, at)]
     return found
 
 
-def _may_hold_marks(text: str) -> bool:
-    if not any(sign in text for sign in _FIRST):
-        return False
-    lower = text.lower()
-    if not any(word in lower for word in _HINTS):
-        return False
-    return any(mark in text for mark in _WORDY) or _MARK.search(text) is not None
+def _has_mark(text: str, sign: str) -> bool:
+    """Tell whether something like a mark begins with this sign; faster than a search for all."""
+    at = text.find(sign)
+    while at >= 0 and not _MARK.match(text, at):
+        at = text.find(sign, at + 1)
+    return at >= 0
 
 
-def _end_of_fence(text: str, opening: re.Match[str]) -> int:
+def _end_of_fence(text: str, fence: str, at: int) -> int:
     """Return where a fenced block ends; where its fence does, if another begins or none follows."""
-    after = _NEXT_FENCE.search(text, opening.end())
-    if after is None or after.group().strip().strip(opening.group()[0]):
-        return opening.end()
+    after = _NEXT_FENCE.search(text, at)
+    if after is None or after.group().strip().strip(fence[0]):
+        return at
     return after.end()
 
 
-def _end_of_thought(text: str, opening: re.Match[str]) -> int:
+def _end_of_thought(text: str, opening: str, at: int) -> int:
     """Return where the block ends that ``opening`` begins: the end of the text if it is open."""
-    search, at = _closing_pattern(opening.group()[:_TELLING]).search, opening.end()
-    while match := search(text, at):
+    tokens = _closing_pattern(opening[:_TELLING])
+    while match := tokens.match(text, at):
         at = match.end()
         if match.lastgroup == "end":
             return at
@@ -175,7 +185,7 @@ def _ends_of(kind: str) -> re.Pattern[str]:
         end = CHANNELS[kind]
     else:
         end = re.escape(TOKENS[kind]) if kind in TOKENS else rf"</(?i:{kind})[ \t]*+>"
-    return re.compile(f"{_QUOTED}|(?P<end>{end})")
+    return _tokens(f"(?P<end>{end})")
 
 
 def without(text: str, spans: list[tuple[int, int]], filling: str) -> str:

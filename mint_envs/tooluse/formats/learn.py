@@ -163,7 +163,8 @@ def outcome(
         return "unrendered"
     if words and calls and chat.ended_before(text, words, _A):
         return "unrendered"  # the words are a turn of their own
-    if len(calls) > 1 and chat.ended_before(text, calls[0][0], calls[-1][0]):
+    first, last = (calls[0][0], calls[-1][0]) if len(calls) > 1 else ("", "")
+    if last and last in text.partition(first)[2] and chat.ended_before(text, first, last):
         return "unrendered"  # and so are some calls
     found = read_probe(format, chat.body(text))
     if found is None:

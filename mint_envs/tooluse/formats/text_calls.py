@@ -51,7 +51,8 @@ class Seams:
     """The white space at each kind of place between tags; a message has one for each kind."""
 
     def __init__(self) -> None:
-        self._found: dict[str, set[str]] = {}
+        self._found: dict[str, str] = {}
+        self.uniform = True  # so far
 
     def space(self, kind: str, text: str, at: int) -> int:
         """Note the white space at ``at``; return where it ends."""
@@ -60,15 +61,12 @@ class Seams:
         return end
 
     def note(self, kind: str, seam: str) -> None:
-        self._found.setdefault(kind, set()).add(seam)
+        if self._found.setdefault(kind, seam) != seam:
+            self.uniform = False
 
     def spaced(self, kind: str) -> bool:
         """Tell whether there are line breaks at this kind of place."""
-        return any("\n" in seam for seam in self._found.get(kind, ()))
-
-    @property
-    def uniform(self) -> bool:
-        return all(len(seams) == 1 for seams in self._found.values())
+        return "\n" in self._found.get(kind, "")
 
 
 def _whole_or_none(
@@ -102,6 +100,8 @@ _UNPARAMETER, _UNFUNCTION = "</parameter>", "</function>"
 
 def qwen3_coder(text: str) -> Found:
     """``<tool_call><function=N><parameter=K>V</parameter></function></tool_call>``."""
+    if "<" not in text:
+        return iter(())
     reader = _Coder(text.rfind(_UNPARAMETER))
     readers: dict[str, Reader] = {_CALL: reader.block, "<function=": reader.function}
     found = list(walk(text, readers, _CHATML_ENDS))
@@ -191,6 +191,8 @@ _UNVALUE = "</arg_value>"
 
 def glm45(text: str) -> Found:
     """``<tool_call>name <arg_key>K</arg_key> <arg_value>V</arg_value> </tool_call>``."""
+    if "<" not in text:
+        return iter(())
     last_close, seams = text.rfind(_UNVALUE), Seams()
 
     def block(text: str, start: int, at: int) -> Attempt | None:
