@@ -93,7 +93,7 @@ class TurnsProblem(RowProblem):
         return (*self.tools, *more)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Limits:
     """The limits of a task, or more where the row's own solution needs more.
 
