@@ -196,11 +196,13 @@ def numbered_rows(
     path: Path,
     cut_last_line: bool = False,
     on_broken: Callable[[int, DatasetError], object] | None = None,
+    longest: int | None = None,
 ) -> Iterator[tuple[int, Row]]:
     """Yield (line number, row) of a .jsonl, .jsonl.gz, .json, .parquet or .csv file.
 
     ``cut_last_line`` leaves out a last line without its end, as a killed writer leaves it.
     ``on_broken`` is told of a line of JSONL or CSV that is no row, which is then passed over.
+    ``longest`` is the most bytes that a line of JSONL may have.
 
     Raises:
         DatasetError: it cannot be read, or a row is broken (named by line).
@@ -212,7 +214,7 @@ def numbered_rows(
     if path.suffix == ".json":
         return iter(enumerate(_json_rows(path), 1))
     on_torn = (lambda _: None) if cut_last_line else None
-    return read_rows(path, on_torn=on_torn, on_broken=on_broken)
+    return read_rows(path, on_torn=on_torn, on_broken=on_broken, longest=longest)
 
 
 def row_id(key: str) -> str:

@@ -7,6 +7,7 @@ line is a mistake or is left out; who goes on writing cuts it off first.
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import math
 import zlib
@@ -113,6 +114,7 @@ def read_rows(
     on_torn: Callable[[int], object] | None = None,
     on_bytes: Callable[[int], object] | None = None,
     on_broken: Callable[[int, DatasetError], object] | None = None,
+    longest: int | None = None,
 ) -> Iterator[tuple[int, Row]]:
     """Yield (line number, row) of a file, plain or .gz; empty lines are passed over.
 
@@ -123,13 +125,16 @@ def read_rows(
         on_bytes: is told how far the file has been read.
         on_broken: is told the number of a line that is no JSON object, and why; it is passed over.
             Without it that is a mistake.
+        longest: the most bytes that a line may have: an archive of a megabyte can hold one line
+            of a gigabyte.
 
     Raises:
-        DatasetError: it cannot be read, or a line is no JSON object (named).
+        DatasetError: it cannot be read, or a line is no JSON object, or too long (named).
     """
     try:
         with path.open("rb") as raw:
-            lines = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
+            file: Any = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
+            lines = file if longest is None else _short_lines(file, path, longest)
             for number, _, row in _parsed_rows(lines, path, on_torn, on_broken):
                 if on_bytes is not None:
                     on_bytes(raw.tell())
@@ -140,6 +145,18 @@ def read_rows(
         on_torn(0)
     except OSError as error:
         raise _unreadable(path, error) from error
+
+
+def _short_lines(file: BinaryIO, path: Path, longest: int) -> Iterator[bytes]:
+    for number in itertools.count(1):
+        line = file.readline(longest + 1)
+        if not line:
+            return
+        if len(line) > longest:
+            raise DatasetError(
+                f"line {number} of '{path}' has more than {longest >> 20} MiB: that is no row"
+            )
+        yield line
 
 
 def _unreadable(path: Path, error: Exception) -> DatasetError:

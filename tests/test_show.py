@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from browser import rendered
 from click.testing import CliRunner, Result
@@ -27,11 +28,11 @@ from mint_envs.printable import readable
 from mint_envs.reports.browser import Browser
 from mint_envs.reports.pages import transcripts_page
 from mint_envs.reports.plain import render
+from mint_envs.reports.surveys import Survey, gather, survey
 from mint_envs.reports.transcripts import (
     Rollouts,
     TranscriptFilter,
     chosen,
-    evenly,
     load_rollouts,
     parse_span,
     transcript,
@@ -68,18 +69,19 @@ def call(*arguments: str) -> Result:
 def test_a_run_is_read(run_folder: Path) -> None:
     rollouts = load_rollouts(run_folder)
     assert rollouts.name == "a-run"
-    assert len(rollouts.transcripts) == 12
-    one = rollouts.transcripts[1]
+    transcripts = list(rollouts.transcripts)
+    assert len(transcripts) == 12
+    one = transcripts[1]
     assert (one.step, one.reward, one.advantage) == (1, 1.0, 0.5)
     assert one.pieces == ((("ca", -0.1), ("ll", -2.0)), (("t", -0.5), ("wo", 0.0)))
-    assert rollouts.transcripts[5].reward is None  # not measured is not 0
+    assert transcripts[5].reward is None  # not measured is not 0
     assert rollouts.evals == ({"step": 0, "eval/reward": 0.1},)
 
 
 def test_a_run_that_is_still_written_is_read(run_folder: Path) -> None:
     with (run_folder / "rollouts.jsonl").open("a") as file:
         file.write('{"prompt": "half a li')
-    assert len(load_rollouts(run_folder).transcripts) == 12
+    assert len(list(load_rollouts(run_folder).transcripts)) == 12
 
 
 def test_a_file_of_the_least_rows(tmp_path: Path) -> None:
@@ -107,7 +109,7 @@ def test_a_broken_row_is_named(tmp_path: Path, content: str, message: str) -> No
     path = tmp_path / "broken.jsonl"
     path.write_text(content)
     with pytest.raises(DatasetError, match=message):
-        load_rollouts(path)
+        list(load_rollouts(path).transcripts)
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
@@ -135,7 +137,7 @@ def test_odd_fields_are_left_out_or_shown(fields: dict[str, Any]) -> None:
         return
     assert one.reward is None or math.isfinite(one.reward)
     assert "the words" in render(one).plain
-    transcripts_page(Rollouts("n", (one,)), (one,), 1)
+    transcripts_page(survey(Rollouts("n", (one,)), TranscriptFilter()), (one,))
 
 
 def test_filters() -> None:
@@ -166,12 +168,68 @@ def test_what_is_no_span(text: str) -> None:
         parse_span(text, "--step")
 
 
-@given(st.lists(st.integers(), max_size=50), st.integers(1, 60))
-def test_a_sample_is_spread_evenly(items: list[int], most: int) -> None:
-    few = evenly(list(enumerate(items)), most)
-    assert len(few) == min(len(items), most)
-    assert few == sorted(few)
-    assert not few or few[0][0] == 0
+@given(st.lists(st.booleans(), max_size=50), st.integers(1, 60))
+def test_a_sample_is_spread_evenly(taken: list[bool], most: int) -> None:
+    every = tuple(transcript(row(i, reward=int(one)), i, "f") for i, one in enumerate(taken))
+    rollouts, wanted = Rollouts("n", every), TranscriptFilter(rewards=(1, 1))
+    counted = survey(rollouts, wanted)
+    found = [one.number for one in chosen(every, wanted)]
+    few = [one.number for one in gather(rollouts, wanted, counted, most)]
+    assert (counted.total, counted.found) == (len(taken), len(found))
+    most = min(most, len(found))
+    assert few == [found[i * len(found) // most] for i in range(most)]
+
+
+def test_of_very_many_rewards_the_pictures_have_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mint_envs.reports.surveys._MOST_DRAWN", 100)
+    counted = Survey("n")
+    for i in range(1000):
+        counted.add(transcript(row(i, scored=True, reward=i), i, "f"), True)
+    kept = counted.rewards
+    assert 50 <= len(kept) <= 100
+    assert (counted.measured, counted.reward_sum) == (1000, sum(range(1000)))
+    assert set(np.diff(kept)) == {16.0}
+    assert list(counted.steps) == [i // 4 + 1 for i in kept]
+
+
+_PEAK = (
+    "import resource, sys\nfrom mint_envs.cli import main\nsys.argv[0] = 'mint-envs'\ntry:\n"
+    "    main()\nfinally:\n"
+    "    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, file=sys.stderr)"
+)
+
+
+def shown_within(path: Path, *more: str) -> tuple[int, str, int]:
+    """Show a file in a process of its own; return its status, what it said, and its peak in MiB."""
+    command = [sys.executable, "-c", _PEAK, "show", str(path), *more]
+    done = subprocess.run(command, capture_output=True, text=True)
+    said, _, peak = done.stderr.strip().rpartition("\n")
+    return done.returncode, done.stdout + said, int(peak)
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    """Ten thousand long rows, of which 40 MB are read; all of them at once would be more."""
+    small, large = tmp_path / "small.jsonl", tmp_path / "large.jsonl.gz"
+    lines = [json.dumps(row(i, response="", turns=["call", "x" * 4000])) + "\n" for i in range(8)]
+    small.write_text("".join(lines))
+    with gzip.open(large, "wt", compresslevel=1) as file:
+        for _ in range(1250):
+            file.writelines(lines)
+    page = str(tmp_path / "page.html")
+    _, _, before = shown_within(small, "--html", page)
+    status, said, peak = shown_within(large, "--html", page, "--limit", "50")
+    assert (status, "50 of 10,000 episodes" in said) == (0, True)
+    assert peak < before + 30
+
+
+def test_an_endless_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.jsonl.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(400):
+            file.write(b"x" * (1 << 20))
+    status, said, peak = shown_within(path)
+    assert (status, "line 1" in said, "more than 32 MiB" in said) == (2, True, True)
+    assert peak < 300
 
 
 @given(st.text())
@@ -294,8 +352,8 @@ def test_the_page_narrows_and_colours(run_folder: Path, tmp_path: Path) -> None:
 def test_a_page_of_rewards_beyond_what_can_be_drawn(more: dict[str, Any]) -> None:
     rewards = [1e308, -1e308, 1e308, 0.5]
     rows = [row(8 * i, reward=value, **more) for i, value in enumerate(rewards)]
-    rollouts = Rollouts("far", tuple(transcript(r, i, "f") for i, r in enumerate(rows)))
-    text = transcripts_page(rollouts, rollouts.transcripts, len(rows))
+    every = tuple(transcript(r, i, "f") for i, r in enumerate(rows))
+    text = transcripts_page(survey(Rollouts("far", every), TranscriptFilter()), every)
     assert "1e+308" in text
     assert "<svg" in text
 

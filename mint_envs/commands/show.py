@@ -12,12 +12,11 @@ from rich.text import Text
 from ..errors import DatasetError
 from ..records.files import write_result
 from ..reports.plain import headline, render
+from ..reports.surveys import Survey, gather, survey
 from ..reports.transcripts import (
     Rollouts,
     Transcript,
     TranscriptFilter,
-    chosen,
-    evenly,
     load_rollouts,
     parse_span,
 )
@@ -68,22 +67,24 @@ def command(
         search,
     )
     rollouts = load_rollouts(source)
-    found = chosen(rollouts.transcripts, wanted)
-    if not found:
+    counted = survey(rollouts, wanted)
+    if not counted.found:
         raise DatasetError(
-            f"'{source}' has {len(rollouts.transcripts):,} episodes, and none is like that: leave "
+            f"'{source}' has {counted.total:,} episodes, and none is like that: leave "
             "out --step, --reward, --unmeasured or --search"
         )
+    to_browse = html is None and not plain and sys.stdout.isatty()
+    most = limit or counted.most(20 if html is None and not to_browse else _MOST_ON_A_PAGE)
+    shown = gather(rollouts, wanted, counted, most)
     if html is not None:
         from ..reports.pages import transcripts_page
 
-        shown = evenly(found, limit or _MOST_ON_A_PAGE)
-        write_result(html, transcripts_page(rollouts, shown, len(found)))
-        click.echo(f"Wrote {html}: {len(shown):,} of {len(found):,} episodes")
-    elif plain or not sys.stdout.isatty():
-        _print_transcripts(evenly(found, limit or 20), len(found))
+        write_result(html, transcripts_page(counted, shown))
+        click.echo(f"Wrote {html}: {len(shown):,} of {counted.found:,} episodes")
+    elif not to_browse:
+        _print_transcripts(shown, counted.found)
     else:
-        _browse(rollouts, wanted)
+        _browse(rollouts, wanted, counted, shown)
 
 
 def _print_transcripts(shown: list[Transcript], found: int) -> None:
@@ -95,11 +96,21 @@ def _print_transcripts(shown: list[Transcript], found: int) -> None:
         console.print(f"\n{len(shown)} of {found:,} episodes, evenly spread: --limit shows more")
 
 
-def _browse(rollouts: Rollouts, wanted: TranscriptFilter) -> None:
+def _browse(
+    rollouts: Rollouts, wanted: TranscriptFilter, counted: Survey, shown: list[Transcript]
+) -> None:
+    """Browse all episodes, with the filter; or those that are found, of so many as are there."""
     try:
         from ..reports.browser import Browser
     except ImportError:
         raise DatasetError(
             "the browser needs: pip install 'mint-envs[show]'. Without it: --plain, or --html FILE"
         ) from None
-    Browser(rollouts, wanted).run()
+    everything = TranscriptFilter()
+    most = counted.most(_MOST_ON_A_PAGE)
+    if counted.total <= most:
+        shown = gather(rollouts, everything, survey(rollouts, everything), counted.total)
+        Browser(Rollouts(rollouts.name, tuple(shown)), wanted).run()
+        return
+    name = f"{rollouts.name}: {len(shown):,} of {counted.found:,} episodes, evenly spread"
+    Browser(Rollouts(name, tuple(shown)), everything).run()

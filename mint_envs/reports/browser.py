@@ -47,7 +47,7 @@ class Browser(App[None]):
     def __init__(self, rollouts: Rollouts, wanted: TranscriptFilter) -> None:
         super().__init__()
         self.title = readable(rollouts.name)
-        self._rollouts, self._wanted = rollouts, wanted
+        self._all, self._wanted = tuple(rollouts.transcripts), wanted
         self._asked = ""
         self.shown: Sequence[Transcript] = ()
 
@@ -101,8 +101,8 @@ class Browser(App[None]):
 
     def _narrow(self, wanted: TranscriptFilter) -> None:
         self._wanted = wanted
-        self.shown = chosen(self._rollouts.transcripts, wanted)
-        self.sub_title = f"{len(self.shown):,} of {len(self._rollouts.transcripts):,} episodes"
+        self.shown = chosen(self._all, wanted)
+        self.sub_title = f"{len(self.shown):,} of {len(self._all):,} episodes"
         table = self.query_one(DataTable)
         table.clear()
         table.add_rows(map(_cells, self.shown))

@@ -18,7 +18,8 @@ from ..jsonl import line_of
 from .drawing import NEEDED, can_draw
 from .plots import svg
 from .report import SEVERITIES, Case, Finding, Plot, Report, one_direction
-from .transcripts import Rollouts, Transcript
+from .surveys import Survey
+from .transcripts import Transcript
 from .transcripts_plots import draw_curve, draw_rewards
 
 _PAGES = Environment(
@@ -92,36 +93,34 @@ def _case_cells(case: Case) -> list[str]:
 # -- transcripts ----------------------------------------------------------------------------------
 
 
-def transcripts_page(rollouts: Rollouts, shown: Sequence[Transcript], found: int) -> str:
+def transcripts_page(survey: Survey, shown: Sequence[Transcript]) -> str:
     """Return a page with the curve, the rewards by step and transcripts.
 
     Args:
-        rollouts: gives the name and the pictures, which are of all episodes.
+        survey: gives the name, the numbers and the pictures, which are of all episodes.
         shown: the transcripts on the page.
-        found: how many there are that might have been shown.
     """
     return _render(
         "transcripts.html",
-        title=rollouts.name,
-        counts=_counts(rollouts, len(shown), found),
-        plots=_pictures(rollouts),
+        title=survey.name,
+        counts=_counts(survey, len(shown)),
+        plots=_pictures(survey),
         rows=[_row(one) for one in shown],
     )
 
 
-def _pictures(rollouts: Rollouts) -> list[Markup]:
+def _pictures(survey: Survey) -> list[Markup]:
     if not can_draw():
         return [Markup(NEEDED)]
-    return [Markup(draw_curve(rollouts)), Markup(draw_rewards(rollouts.transcripts))]
+    return [Markup(draw_curve(survey)), Markup(draw_rewards(survey))]
 
 
-def _counts(rollouts: Rollouts, shown: int, found: int) -> str:
-    every = rollouts.transcripts
-    measured = [one.reward for one in every if one.reward is not None]
-    mean = f", mean reward {sum(measured) / len(measured):.3f}" if measured else ""
-    odd = f", {len(every) - len(measured):,} not measured" if len(measured) < len(every) else ""
-    here = "all here" if shown == len(every) else f"{shown:,} of {found:,} here, evenly spread"
-    return f"{len(every):,} episodes{mean}{odd}; {here}"
+def _counts(survey: Survey, shown: int) -> str:
+    measured, total = survey.measured, survey.total
+    mean = f", mean reward {survey.reward_sum / measured:.3f}" if measured else ""
+    odd = f", {total - measured:,} not measured" if measured < total else ""
+    here = "all here" if shown == total else f"{shown:,} of {survey.found:,} here, evenly spread"
+    return f"{total:,} episodes{mean}{odd}; {here}"
 
 
 def _row(one: Transcript) -> dict[str, Any]:

@@ -9,13 +9,15 @@ A row needs ``prompt`` and ``response`` (or ``turns``); all else is shown where 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..datasets import Row, load_rows
+from ..datasets import Row, load_rows, numbered_rows
 from ..errors import DatasetError, require
+
+_LONGEST_ROW = 32 << 20  # bytes of a line; a hundred thousand tokens with all kept have five
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,33 +69,38 @@ class TranscriptFilter:
 
 @dataclass(frozen=True, slots=True)
 class Rollouts:
-    """What there is to show: transcripts, and a run's evaluations if it is a run."""
+    """What there is to show: transcripts, and a run's evaluations if it is a run.
+
+    The transcripts may be gone through again and again; of a file they are read each time.
+    """
 
     name: str
-    transcripts: tuple[Transcript, ...]
+    transcripts: Iterable[Transcript]
     evals: tuple[Row, ...] = ()
 
 
 def load_rollouts(source: Path) -> Rollouts:
-    """Read a run's folder, or a file (.jsonl, .jsonl.gz, .json or .parquet).
+    """Return what is in a run's folder, or a file (.jsonl, .jsonl.gz, .json or .parquet).
 
     A last line that was cut off, as a killed run leaves it, is left out.
 
     Raises:
-        DatasetError: nothing is there, or a row has no prompt or no response (named by line).
+        DatasetError: nothing is there. When the transcripts are gone through: there is none, or a
+            row has no prompt or no response, or is longer than any row (named by line).
     """
     if not source.exists():
         raise DatasetError(
             f"'{source}' does not exist: give the folder of a run, or a file of rollouts"
         )
     if not source.is_dir():
-        return Rollouts(source.name, _transcripts(source))
+        return Rollouts(source.name, _Transcripts(source))
     if not (path := source / "rollouts.jsonl").is_file():
         raise DatasetError(
             f"'{source}' has no rollouts.jsonl: give the folder of a run of mint-grpo that has "
             "ended its first step, or a file of rollouts"
         )
-    return Rollouts(source.resolve().name, _transcripts(path), _optional(source / "eval.jsonl"))
+    evals = _optional(source / "eval.jsonl")
+    return Rollouts(source.resolve().name, _Transcripts(path), evals)
 
 
 def transcript(row: Row, number: int, source: str) -> Transcript:
@@ -154,9 +161,21 @@ def _within(value: float, span: tuple[float, float]) -> bool:
     return span[0] <= value <= span[1]
 
 
-def _transcripts(path: Path) -> tuple[Transcript, ...]:
-    rows = load_rows(str(path), cut_last_line=True)
-    return tuple(transcript(row, number, str(path)) for number, row in enumerate(rows, 1))
+@dataclass(frozen=True, slots=True)
+class _Transcripts:
+    """The transcripts of a file, of which one is in memory at a time."""
+
+    path: Path
+
+    def __iter__(self) -> Iterator[Transcript]:
+        number = 0
+        for number, row in self._rows():
+            yield transcript(row, number, str(self.path))
+        if not number:
+            raise DatasetError(f"'{self.path}' is empty: it must hold at least one row")
+
+    def _rows(self) -> Iterator[tuple[int, Row]]:
+        return numbered_rows(self.path, cut_last_line=True, longest=_LONGEST_ROW)
 
 
 def _optional(path: Path) -> tuple[Row, ...]:
@@ -207,13 +226,6 @@ def _pieces_by_turn(row: Row, turns: int) -> tuple[tuple[tuple[str, float], ...]
         (str(p), _finite_number(lp) or 0.0) for p, lp in zip(pieces, logprobs, strict=True)
     )
     return tuple(tuple(next(tokens) for _ in range(length)) for length in lengths)
-
-
-def evenly(items: Sequence[Any], most: int) -> list[Any]:
-    """Return at most ``most`` of the items, spread evenly over all of them."""
-    if len(items) <= most:
-        return list(items)
-    return [items[i * len(items) // most] for i in range(most)]
 
 
 def chosen(transcripts: Iterable[Transcript], wanted: TranscriptFilter) -> list[Transcript]:

@@ -2,53 +2,54 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .plots import canvas, svg_element
-from .transcripts import Rollouts, Transcript
+from .surveys import Survey
 
 _BINS = 10
 _FAR = 1e9  # a reward beyond this is drawn at it: sums of larger ones may overflow
+_MOST_STEPS = 1000  # rows of shades
 
 
-def draw_curve(rollouts: Rollouts) -> str:
+def draw_curve(survey: Survey) -> str:
     """Mean reward by step, and held-out accuracy where there is one; ``""`` without steps."""
-    means = _means(rollouts.transcripts)
-    if not means:
+    steps, rewards = _with_steps(survey)
+    if not steps.size:
         return ""
+    known, at = np.unique(steps, return_inverse=True)
+    means = np.bincount(at, rewards) / np.bincount(at)
     figure, axes = canvas("reward by step")
-    axes.plot(list(means), list(means.values()), color="tab:blue", label="mean reward, training")
-    evals = [row for row in rollouts.evals if "eval/reward" in row]
+    axes.plot(known, means, color="tab:blue", label="mean reward, training")
+    evals = [row for row in survey.evals if "eval/reward" in row]
     if evals:
         values = [row["eval/reward"] for row in evals]
-        steps = [row["step"] for row in evals]
-        axes.plot(steps, values, "o-", color="tab:orange", label="evaluation")
+        at_steps = [row["step"] for row in evals]
+        axes.plot(at_steps, values, "o-", color="tab:orange", label="evaluation")
     axes.set_ylim(min(0.0, *axes.get_ylim()), max(1.0, axes.get_ylim()[1]))
     axes.set_xlabel("step")
     axes.legend(frameon=False)
     return svg_element(figure, "curve")
 
 
-def draw_rewards(transcripts: Sequence[Transcript]) -> str:
+def draw_rewards(survey: Survey) -> str:
     """The distribution of rewards: by step as shades, or as one histogram without steps."""
-    rewards = [_drawn(one.reward) for one in transcripts if one.reward is not None]
-    if not rewards:
+    rewards = _drawn(survey.rewards)
+    if not rewards.size:
         return ""
-    low, high = min(0.0, *rewards), max(1.0, *rewards)
+    low, high = min(0.0, rewards.min()), max(1.0, rewards.max())
     edges = np.linspace(low, high, _BINS + 1)
-    steps = {one.step for one in transcripts if one.reward is not None}
-    known = [step for step in steps if step is not None]
-    if len(known) < max(2, len(steps)):
+    steps = survey.steps
+    if np.isnan(steps).any() or np.unique(steps).size < 2:
         return _histogram(rewards, edges)
-    extent = (min(known) - 0.5, max(known) + 0.5, low, high)
-    return _shades(_shares(transcripts, edges), extent)
+    extent = (steps.min() - 0.5, steps.max() + 0.5, low, high)
+    return _shades(_shares(steps, rewards, edges), extent)
 
 
-def _histogram(rewards: Sequence[float], edges: Any) -> str:
+def _histogram(rewards: NDArray[np.float64], edges: NDArray[np.float64]) -> str:
     figure, axes = canvas("episodes by reward")
     axes.hist(rewards, edges, color="tab:blue")
     axes.set_xlabel("reward")
@@ -65,29 +66,22 @@ def _shades(shares: Any, extent: tuple[float, float, float, float]) -> str:
     return svg_element(figure, "rewards")
 
 
-def _drawn(reward: float) -> float:
-    return max(-_FAR, min(_FAR, reward))
+def _drawn(rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.clip(rewards, -_FAR, _FAR)
 
 
-def _means(transcripts: Sequence[Transcript]) -> dict[int, float]:
-    by_step = _by_step(transcripts)
-    return {step: float(np.mean(by_step[step])) for step in sorted(by_step)}
+def _with_steps(survey: Survey) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    steps = survey.steps
+    known = ~np.isnan(steps)
+    return steps[known], _drawn(survey.rewards)[known]
 
 
-def _by_step(transcripts: Sequence[Transcript]) -> dict[int, list[float]]:
-    by_step: dict[int, list[float]] = defaultdict(list)
-    for one in transcripts:
-        if one.step is not None and one.reward is not None:
-            by_step[one.step].append(_drawn(one.reward))
-    return by_step
-
-
-def _shares(transcripts: Sequence[Transcript], edges: Any) -> Any:
+def _shares(
+    steps: NDArray[np.float64], rewards: NDArray[np.float64], edges: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return the share of each bin of reward (columns) in each step (rows)."""
-    by_step = _by_step(transcripts)
-    first, last = min(by_step), max(by_step)
-    shares = np.zeros((min(last - first + 1, 1000), len(edges) - 1))
-    for step, rewards in by_step.items():
-        row = (step - first) * (len(shares) - 1) // max(last - first, 1)
-        shares[row] = np.histogram(rewards, edges)[0] / len(rewards)
-    return shares
+    first, last = steps.min(), steps.max()
+    rows = int(min(last - first + 1, _MOST_STEPS))
+    row = ((steps - first) * (rows - 1) // max(last - first, 1.0)).astype(int)
+    counts, _, _ = np.histogram2d(row, rewards, [np.arange(rows + 1) - 0.5, edges])
+    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0))
