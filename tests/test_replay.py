@@ -139,7 +139,7 @@ def test_unmeasured_rows_are_counted_apart(tmp_path: Path) -> None:
     assert f"0 differ, {blind} were not measured then" in done.output
     down = [{**row, "env_settings": {"down": True}} for row in rows]
     done = replayed(write(path, down))
-    assert done.exit_code == 0
+    assert (done.exit_code, "no reward of them could be compared" in done.output) == (1, True)
     assert f"{len(rows) - blind} cannot be measured now" in done.output
 
 

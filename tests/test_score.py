@@ -17,6 +17,7 @@ import pytest
 import toys
 from click.testing import CliRunner
 
+import mint_envs
 from mint_envs.cli import main
 from mint_envs.commands.options import settings_option
 from mint_envs.errors import DatasetError, SettingError
@@ -132,6 +133,18 @@ def test_unmeasured_is_marked_and_not_zero(tmp_path: Path) -> None:
     assert row["reward"] is None
     assert row["scored"] is False
     assert (tally.unmeasured, tally.mean) == (1, None)
+
+
+def test_a_file_of_which_nothing_is_measured_fails(tmp_path: Path) -> None:
+    """A sandbox that is down, or a judge that is away, is no success."""
+    mint_envs.register("tests/DownWholly-v0", toys.Down)
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    written(source, [{"index": 0, "response": "1"}] * 3)
+    done = CliRunner().invoke(main, ["score", "tests/DownWholly-v0", str(source), "-o", str(out)])
+    assert (done.exit_code, "not one response could be measured" in done.output) == (1, True)
+    source.write_text('{"nothing": 1}\n')
+    done = CliRunner().invoke(main, ["score", "mint/Math-v0", str(source), "-o", str(out)])
+    assert done.exit_code == 2
 
 
 def test_several_responses_and_several_turns(tmp_path: Path) -> None:

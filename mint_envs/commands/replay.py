@@ -48,7 +48,7 @@ def command(
     FILE is the rollouts.jsonl (or .jsonl.gz) of a run, its folder, or what RecordJSONL wrote.
     Rows say what their environments are, and a module named in them is imported: replay the files
     of people you trust. Rows that were not measured are counted apart. Ends with 1 if a reward
-    differs or an episode cannot be rebuilt.
+    differs, an episode cannot be rebuilt, or no reward could be compared.
 
     \b
     Examples:
@@ -77,6 +77,9 @@ def command(
         raise DatasetError(f"{lines.path} holds no whole row: there is nothing to compute again")
     if not as_json:
         _echo_text(_summary(counts, versions, lines.torn))
+    if not counts[SAME] + counts[DIFFERS]:
+        click.echo("mint-envs: no reward of them could be compared", err=True)
+        sys.exit(1)
     sys.exit(1 if counts[DIFFERS] + counts[LOST] else 0)
 
 

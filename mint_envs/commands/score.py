@@ -27,8 +27,8 @@ def command(
 
     IN is JSONL (plain or .gz) or Parquet. A row names its problem by index, seed, problem_id or
     prompt, and has a response (a list of texts for several turns) or several responses. A reward
-    that could not be measured is null, with "scored": false. Run it again after a kill: it goes
-    on where it was.
+    that could not be measured is null, with "scored": false; if none could, this ends with 1. Run
+    it again after a kill: it goes on where it was.
 
     \b
     Examples:
@@ -43,6 +43,9 @@ def command(
     words += [f"{tally.unmeasured} responses not measured"] if tally.unmeasured else []
     words += [f"mean reward {tally.mean:.3f}"] if tally.mean is not None else []
     click.echo(", ".join(words))
-    if min_mean is not None and (tally.mean is None or tally.mean < min_mean):
+    if tally.mean is None:
+        click.echo("mint-envs: not one response could be measured", err=True)
+        sys.exit(1)
+    if min_mean is not None and tally.mean < min_mean:
         click.echo(f"mint-envs: floor missed: --min-mean {min_mean:g}", err=True)
         sys.exit(1)
