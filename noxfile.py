@@ -123,13 +123,18 @@ def _is_ours(path: Path) -> bool:
 
 @nox.session(tags=["live"])
 def soak(session: nox.Session) -> None:
-    """Many verdicts, episodes, clients in a row: nothing grows, no verdict changes. Six minutes."""
+    """Many verdicts, episodes, clients in a row: nothing grows, no verdict changes. 15 minutes."""
     with_everything(session)
     session.run("python", "tests/soak_code.py", "2000")
     session.run("python", "tests/soak_code.py", "2000", "--kill")
     session.run("python", "tests/soak_tooluse.py", "500")
     session.run("python", "tests/soak_serve.py")
     session.run("python", "-m", "tests.soak_eval")
+    balancers = [name for name in ("haproxy", "nginx") if shutil.which(name)]
+    for behind in ("none", *balancers):
+        for restart in ("kill", "rolling"):
+            options = (f"--behind={behind}", f"--restart={restart}")
+            session.run("python", "-m", "tests.soak_sessions", *options)
 
 
 @nox.session(tags=["live"])

@@ -79,6 +79,16 @@ def test_sessions_do_not_mix(guess_url: str) -> None:
     assert rewards == pytest.approx([max(0, 3 - int(answer(GUESS, s))) / 3 for s in range(8)])
 
 
+def test_two_hundred_episodes_at_once() -> None:
+    async def all_at_once(url: str) -> list[Any]:
+        return await asyncio.gather(*[guess(url, seed) for seed in range(200)])
+
+    with Served(adapter.app(GUESS, count=200, sessions=200)) as url:
+        rewards = [result.reward for _, result in asyncio.run(all_at_once(url))]
+    wanted = [max(0, 3 - int(answer(GUESS, seed))) / 3 for seed in range(200)]
+    assert rewards == pytest.approx(wanted)
+
+
 def test_unmeasured_is_none(guess_url: str) -> None:
     async def down() -> Any:
         async with GenericEnvClient(base_url=guess_url) as client:

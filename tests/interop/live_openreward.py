@@ -76,19 +76,24 @@ def test_one_turn() -> None:
                 assert (out.reward, out.finished) == ((1.0 if seed else None), True)
 
 
-def test_several_turns_at_once() -> None:
+@pytest.mark.parametrize("count", [6, 200])
+def test_several_turns_at_once(count: int) -> None:
+    """All sessions are open before any of them has its first response."""
+    all_open = threading.Barrier(count)
+
     def play(seed: int) -> float:
         with env.session(task=tasks[seed]) as session:
+            all_open.wait(300)
             for guess in range(3):
                 out = session.call_tool("submit", {"response": str(guess)})
                 if out.finished:
                     break
             return float(out.reward)
 
-    with serving(GUESS, 6) as env, ThreadPoolExecutor(6) as pool:
+    with serving(GUESS, count) as env, ThreadPoolExecutor(count) as pool:
         tasks = env.list_tasks("train")
-        rewards = list(pool.map(play, range(6)))
-    assert rewards == pytest.approx([max(0, 3 - int(answer(GUESS, s))) / 3 for s in range(6)])
+        rewards = list(pool.map(play, range(count)))
+    assert rewards == pytest.approx([max(0, 3 - int(answer(GUESS, s))) / 3 for s in range(count)])
 
 
 def test_the_tools_are_the_real_ones() -> None:
