@@ -52,6 +52,7 @@ global
 defaults
   mode http
   timeout connect 5s
+  timeout check 10s
   timeout client 60s
   timeout server 60s
   retries 2
@@ -61,8 +62,9 @@ frontend all
   default_backend servers
 backend servers
   balance roundrobin
-  option httpchk GET /readyz
-  default-server check inter 500ms fall 1 rise 1
+  option httpchk
+  http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host localhost
+  default-server check inter 1s fall 2 rise 1
 {servers}
 """
 NGINX = """
@@ -90,7 +92,11 @@ class Together:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._one = start(self.port, folder, "--processes", str(count))
-        wait_until_ready(self.url)
+        try:
+            wait_until_ready(self.url)
+        except BaseException:
+            self.close()
+            raise
 
     def processes(self) -> list[psutil.Process]:
         return psutil.Process(self._one.pid).children()
@@ -115,11 +121,18 @@ class Apart:
     def __init__(self, count: int, folder: Path, balancer: str) -> None:
         self._folder, self.port = folder, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._servers = {port: self._start(port) for port in (free_port() for _ in range(count))}
-        for port in self._servers:
-            wait_until_ready(f"http://127.0.0.1:{port}")
-        self._balancer = run_balancer(balancer, folder, self.port, list(self._servers))
-        wait_until_ready(self.url)
+        self._servers: dict[int, subprocess.Popen[bytes]] = {}
+        self._others: list[subprocess.Popen[bytes]] = []
+        try:
+            for port in (free_port() for _ in range(count)):
+                self._servers[port] = self._start(port)
+            for port in self._servers:
+                wait_until_ready(f"http://127.0.0.1:{port}")
+            self._others = [run_balancer(balancer, folder, self.port, list(self._servers))]
+            wait_until_ready(self.url)
+        except BaseException:
+            self.close()
+            raise
 
     def _start(self, port: int) -> subprocess.Popen[bytes]:
         return start(port, self._folder, "--executor", "processes:1", "--unready-seconds", "2")
@@ -143,7 +156,7 @@ class Apart:
         self._servers[port] = self._start(port)
 
     def close(self) -> None:
-        for one in [self._balancer, *self._servers.values()]:
+        for one in [*self._others, *self._servers.values()]:
             one.terminate()
             one.wait(60)
 

@@ -77,10 +77,14 @@ def command(
         raise DatasetError(f"{lines.path} holds no whole row: there is nothing to compute again")
     if not as_json:
         _echo_text(_summary(counts, versions, lines.torn))
+    sys.exit(_exit_status(counts))
+
+
+def _exit_status(counts: Counter[str]) -> int:
     if not counts[SAME] + counts[DIFFERS]:
         click.echo("mint-envs: no reward of them could be compared", err=True)
-        sys.exit(1)
-    sys.exit(1 if counts[DIFFERS] + counts[LOST] else 0)
+        return 1
+    return 1 if counts[DIFFERS] + counts[LOST] else 0
 
 
 def _echo_text(text: str) -> None:

@@ -16,6 +16,7 @@ from flaky import GUESS, SUM, answer
 from openreward import _update_check
 from openreward.api.environments.client import EnvironmentsAPI
 from page import examples
+from sse_starlette.sse import AppStatus
 
 import mint_envs
 from mint_envs.interop import openreward as adapter
@@ -30,6 +31,7 @@ def running(app: Any) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
+    AppStatus.should_exit_event = None  # it keeps to the loop of the first server of a process
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
