@@ -69,12 +69,9 @@ def measure(name: str, kind: str, command: list[str], python: str, options: Any)
     server = subprocess.Popen([*command, str(port)], stdout=subprocess.DEVNULL)
     try:
         wait_for(port, server)
+        client_asks(python, kind, url, 1, 1.0)  # its workers come up
         for clients in options.clients:
-            line = [python, "-m", "benchmarks.serve", "--client", kind, url, str(clients)]
-            done = subprocess.run([*line, str(options.seconds)], capture_output=True, text=True)
-            if done.returncode:
-                sys.exit(done.stderr)
-            found = json.loads(done.stdout.splitlines()[-1])
+            found = client_asks(python, kind, url, clients, options.seconds)
             p50, p99 = np.percentile(found["seconds"], [50, 99]) * 1e3
             rate = len(found["seconds"]) / found["wall_s"]
             numbers = f"{clients:10}{rate:10.0f}{p50:10.1f}{p99:10.1f}{found['wrong']:10}"
@@ -82,6 +79,16 @@ def measure(name: str, kind: str, command: list[str], python: str, options: Any)
     finally:
         server.terminate()
         server.wait(60)
+
+
+def client_asks(python: str, kind: str, url: str, clients: int, seconds: float) -> dict[str, Any]:
+    """Let a process of its own ask; return what it found."""
+    line = [python, "-m", "benchmarks.serve", "--client", kind, url, str(clients), str(seconds)]
+    done = subprocess.run(line, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
@@ -93,7 +100,6 @@ def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
         except OSError:
             time.sleep(0.1)
         else:
-            time.sleep(2.0)  # its workers come up
             return
     sys.exit("the server does not come up")
 
