@@ -62,6 +62,8 @@ _FENCE = r"(?<![`~])(?:`{3,}+|~{3,}+)[ \t]*+[\w+#.-]*+[ \t\r]*+$"
 _TAG = rf"<(?i:{_NAMES})(?:[ \t][^<>\n]*+)?(?<!/)>"
 _OPENING = "|".join([_TAG, *map(re.escape, (*TOKENS, *CHANNELS))])
 _CLOSING = "|".join([rf"</(?i:{_NAMES})[ \t]*+>", *map(re.escape, (*TOKENS.values(), *ALONE))])
+#: One of these is in every mark, in some letter case: most texts are done with at a glance.
+_HINTS = ("think", "thought", "reasoning", "inner_", "channel", "to=self", "final response")
 _FIRST = "<[◁"  # what marks begin with: most texts are done with at a glance
 _WORDY = tuple(mark for mark in CHANNELS if mark[0] not in _FIRST)  # but for these
 _REST = [mark[1:] for mark in (*TOKENS, *TOKENS.values(), *CHANNELS, *ALONE) if mark not in _WORDY]
@@ -129,9 +131,8 @@ def blanked(text: str) -> str:
 def thoughts(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of every thought in ``text``, marks included, in order."""
     found: list[tuple[int, int]] = []
-    wordy = any(mark in text for mark in _WORDY)
-    at = 0 if wordy or any(_has_mark(text, sign) for sign in _FIRST) else len(text)
-    speech = _WORDY_SPEECH if wordy else _PLAIN_SPEECH
+    at = 0 if _may_hold_marks(text) else len(text)
+    speech = _WORDY_SPEECH if any(mark in text for mark in _WORDY) else _PLAIN_SPEECH
     while match := speech.match(text, at):
         at, kind = match.end(), match.lastgroup
         if kind == "fence":
@@ -142,6 +143,15 @@ def thoughts(text: str) -> list[tuple[int, int]]:
         elif kind == "closing":
             found = [(0, at)]
     return found
+
+
+def _may_hold_marks(text: str) -> bool:
+    if not any(sign in text for sign in _FIRST):
+        return False
+    lower = text.lower()
+    if not any(word in lower for word in _HINTS):
+        return False
+    return any(mark in text for mark in _WORDY) or any(_has_mark(text, sign) for sign in _FIRST)
 
 
 def _has_mark(text: str, sign: str) -> bool:
