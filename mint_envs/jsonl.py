@@ -188,7 +188,11 @@ def _parsed_rows(
 def _parsed_line(line: bytes, number: int, path: Path) -> Row:
     try:
         row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or too deep
+    except UnicodeDecodeError as error:
+        raise DatasetError(
+            f"line {number} of '{path}' is no UTF-8 text ({error.reason}): save the file as UTF-8"
+        ) from error
+    except (ValueError, RecursionError) as error:  # not JSON, or too deep
         raise DatasetError(f"line {number} of '{path}' is not JSON: {error}") from error
     if not isinstance(row, dict):
         raise DatasetError(f"line {number} of '{path}' is a {type(row).__name__}, not an object")

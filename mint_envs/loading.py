@@ -120,6 +120,9 @@ def _import(module: str, folders: Sequence[Path], asked: str) -> ModuleType:
         except ModuleNotFoundError as error:
             if not more:
                 raise SettingError(_missing(module, folders[0], asked, error)) from error
+        except SyntaxError as error:
+            where = f"{Path(error.filename or module).name}, line {error.lineno}"
+            raise SettingError(f"{asked}: {where}: {error.msg}. Mend it") from error
         except ImportError as error:
             raise SettingError(f"{asked}: {error} (looked from {Path.cwd()})") from error
         sys.path.append(more.pop(0))

@@ -171,14 +171,14 @@ def test_the_command_writes_what_an_environment_reads(monkeypatch: pytest.Monkey
         "mint_envs.commands.eval.policy_of", lambda *_, **__: ScriptedPolicy(sometimes)
     )
     data = sums()
-    words = ["eval", "mint/Math-v0", "--policy", "any", "-n", "40", "--set", f"dataset={data}",
+    words = ["eval", "mint/Math-v0", "--policy", "local", "-n", "40", "--set", f"dataset={data}",
              "--train", "--write-pass-rates", "rates.jsonl"]  # fmt: skip
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
     task = task_of("mint/Math-v0", dataset=data, split="train", pass_rates="rates.jsonl",
                    max_pass_rate=0)  # fmt: skip
     assert {n % 5 for n in numbers(task)} == {0}
-    two = CliRunner().invoke(main, [*words, "--policy", "other"])
+    two = CliRunner().invoke(main, [*words, "--policy", "run:x"])
     assert "--write-pass-rates rates.jsonl takes one ID and one model" in two.output
 
 

@@ -14,11 +14,12 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ..errors import SettingError
+from ..errors import SettingError, did_you_mean, require
 from ..evaluate import EvalPlan, Evaluation, evaluate
+from ..evaluate.plan import Chosen, choose
 from ..evaluate.report import report_of, to_json
 from ..jsonl import line_of
-from ..policies import Policy, policy_of
+from ..policies import Policy, policy_names, policy_of
 from ..records.files import check_folders, write_result
 from ..reports.pages import report_page
 from ..reports.terminal import print_sections, progress_bar
@@ -77,19 +78,23 @@ def command(
       mint-envs eval my_tasks:my/Sums-v0 --policy local --set digits=1 --json eval.json
       mint-envs eval mint/Math-v0 --policy local --train -n 500 --write-pass-rates rates.jsonl
     """
-    policies = _policies(models, base_url, key_env, options, specs, concurrency)
+    names = _names_of(models, options, specs, base_url)
     for flag, named in (("--out", out), ("--write-pass-rates", pass_rates)):
-        if named and len(ids) * len(policies) > 1:
+        if named and len(ids) * len(names) > 1:
             raise SettingError(
                 f"{flag} {named} takes one ID and one model; leave it out for several"
             )
     check_folders(out, json_file, html_file, pass_rates)
-    plans = [EvalPlan(env=id, settings=settings, **rest) for id in ids]
+    # What is wrong with an environment is said before a model is loaded.
+    plans = [
+        (plan, choose(plan)) for plan in (EvalPlan(env=i, settings=settings, **rest) for i in ids)
+    ]
+    policies = _policies(models, base_url, key_env, options, specs, concurrency)
     logging.basicConfig(format="mint-envs: %(message)s", level=logging.WARNING)
     asked = [
-        (plan, name, policy, Path(out) if out else _file_of(plan, name))
-        for plan in plans
-        for name, policy in policies.items()
+        (plan, chosen, name, policy, Path(out) if out else _file_of(plan, name))
+        for plan, chosen in plans
+        for name, policy in zip(names, policies, strict=True)
     ]
     for *_, file in asked if fresh else ():
         file.unlink(missing_ok=True)
@@ -109,14 +114,14 @@ def command(
 
 
 def _all_of(
-    asked: Sequence[tuple[EvalPlan, str, Policy, Path]], max_tokens_total: int | None
+    asked: Sequence[tuple[EvalPlan, Chosen, str, Policy, Path]], max_tokens_total: int | None
 ) -> list[Evaluation]:
     """Return the evaluations, one after the other; Ctrl-C ends the program."""
     done = []
     try:
         with progress_bar(Console(stderr=True)) as tell:
-            for plan, name, policy, file in asked:
-                done.append(evaluate(plan, policy, name, file, max_tokens_total, tell))
+            for plan, chosen, name, policy, file in asked:
+                done.append(evaluate(plan, policy, name, file, max_tokens_total, tell, chosen))
                 click.echo(f"responses: {file}", err=True)
     except KeyboardInterrupt:
         click.echo("\nmint-envs: stopped; the same command goes on from here", err=True)
@@ -125,14 +130,13 @@ def _all_of(
     return done
 
 
-def _policies(
-    models: tuple[str, ...], base_url: str | None, key_env: str, options: dict[str, Any],
-    specs: tuple[str, ...], concurrency: int,
-) -> dict[str, Policy]:  # fmt: skip
-    """Return the policies by name.
+def _names_of(
+    models: tuple[str, ...], options: dict[str, Any], specs: tuple[str, ...], base_url: str | None
+) -> list[str]:
+    """Return what the policies are called.
 
     Raises:
-        SettingError: none is named, or one cannot be made.
+        SettingError: none is named, one is unknown or named twice, or an address is missing.
     """
     if not models and not specs:
         raise SettingError(
@@ -144,19 +148,37 @@ def _policies(
             f"--model {models[0]} needs its address: --base-url http://localhost:8000/v1; a model "
             f"on this machine is --policy local:{models[0]}"
         )
-    found = {spec: policy_of(spec) for spec in specs}
-    key = os.environ.get(key_env, "")
+    for spec in specs:
+        name = spec.partition(":")[0]
+        require(
+            name in policy_names(),
+            f"there is no policy {name!r}. {did_you_mean(name, policy_names())}",
+        )
     told = ", ".join(f"{name}={value}" for name, value in options.items())
-    for model in models:
-        found[f"{model} ({told})" if told else model] = policy_of(
-            "openai",
-            model=model,
-            base_url=base_url,
-            key=key,
-            options=options,
+    names = [*specs, *(f"{model} ({told})" if told else model for model in models)]
+    for name in names:
+        require(names.count(name) == 1, f"{name} is named twice; once is enough")
+    return names
+
+
+def _policies(
+    models: tuple[str, ...], base_url: str | None, key_env: str, options: dict[str, Any],
+    specs: tuple[str, ...], concurrency: int,
+) -> list[Policy]:  # fmt: skip
+    """Return the policies, in the order of their names.
+
+    Raises:
+        SettingError: one cannot be made.
+    """
+    key = os.environ.get(key_env, "")
+    found = [
+        policy_of(
+            "openai", model=model, base_url=base_url, key=key, options=options,
             concurrency=concurrency,
         )
-    return found
+        for model in models
+    ]  # fmt: skip
+    return [*map(policy_of, specs), *found]
 
 
 def _file_of(plan: EvalPlan, name: str) -> Path:

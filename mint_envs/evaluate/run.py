@@ -39,6 +39,7 @@ def evaluate(
     out: Path,
     max_tokens_total: int | None = None,
     tell: Tell | None = None,
+    chosen: Chosen | None = None,
 ) -> Evaluation:
     """Ask ``policy`` the problems of ``plan``, and append a line for each response to ``out``.
 
@@ -52,6 +53,7 @@ def evaluate(
             asked is only asked if its longest answer keeps to it; tokens that a policy does not
             count are taken as the most that they can be.
         tell: is told what is done, how much, and of how much.
+        chosen: what ``choose(plan)`` found, where it was asked before.
 
     Returns:
         The result of all lines. A response that could not be had has no line, is counted as
@@ -65,7 +67,7 @@ def evaluate(
         max_tokens_total is None or max_tokens_total >= 1,
         f"max_tokens_total={max_tokens_total} must be 1 or more",
     )
-    chosen = choose(plan)
+    chosen = choose(plan) if chosen is None else chosen
     task = chosen.task.fitted(style) if (style := getattr(policy, "style", None)) else chosen.task
     with Appended(out) as file:
         found = _earlier(out, plan, chosen, plan.digest(name))

@@ -10,6 +10,7 @@ The functions may be made for TRL, verl or OpenRLHF, or be plain ones of ``respo
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -23,10 +24,10 @@ import numpy as np
 from ..bench.target.functions import adapt, number_of
 from ..core import Message, Prompt, Reward, Task
 from ..datasets import DatasetTask, Row, look_up, placed_rows
-from ..errors import DatasetError, RewardError, SettingError, require
+from ..errors import DatasetError, MintEnvsError, RewardError, SettingError, require
 from ..family import Dataset, Drop, Split, Style
 from ..loading import FUNCTIONS, Loaded, imported
-from ..records.fields import PROMPTS, gold_of, prompt_of
+from ..records.fields import GOLDS, PROMPTS, gold_of, prompt_of
 from ..responses.texts import CONSTANTS, GARBAGE, ODD
 from .mint import RLAdapter
 
@@ -118,6 +119,7 @@ class FunctionsTask(Loaded, DatasetTask[Row]):
             adapt(imported(one) if isinstance(one, str) else one, name, self.rows or ())
             for one, name in zip(functions, self._names, strict=True)
         ]
+        _check_answers(functions, self.rows or ())
         settings = {
             "functions": [_importable_name(one) for one in functions], "weights": weights,
             "dataset": dataset, "prompt": prompt, "answer": answer, "ranges": ranges,
@@ -151,7 +153,7 @@ class FunctionsTask(Loaded, DatasetTask[Row]):
         total = 0.0
         rows = zip(self._names, self._calls, self._weights, self._ranges, strict=True)
         for name, call, weight, bounds in rows:
-            value = number_of(call(problem, problem.asked, response))
+            value = _given_by(call, name, problem, response)
             raw[name] = value if value is None else _number(value, name)
             if value is not None:
                 parts[name] = _scaled_reward(raw[name], bounds, name)
@@ -179,7 +181,7 @@ class FunctionsTask(Loaded, DatasetTask[Row]):
         seen: dict[str, list[float]] = {name: [] for name in self._names}
         for problem, text in _pairs(self.rows or ()):
             for name, call in zip(self._names, self._calls, strict=True):
-                value = number_of(call(problem, problem.asked, text))
+                value = _given_by(call, name, problem, text)
                 if value is not None:
                     seen[name].append(_number(value, name))
             if time.monotonic() - began > _SECONDS:
@@ -199,6 +201,7 @@ class _Row(dict[str, Any]):
 
     def __init__(self, row: Row, prompt: str | None, answer: str | None, where: str) -> None:
         super().__init__(row)
+        self.where = where
         if answer is not None:
             self["answer"] = _field_of(row, answer, where)
         self.asked = _prompt_in(row, prompt, where)
@@ -287,6 +290,51 @@ def _checked_ranges(ranges: Any, names: Sequence[str]) -> list[tuple[float, floa
     require(len(found) == len(names), form)
     require(all(-1e300 < low < high < 1e300 for low, high in found), form)
     return found
+
+
+def _given_by(call: Callable[..., Any], name: str, problem: Any, response: str) -> Any:
+    """Return what a function gives for a response, or the number in it.
+
+    Raises:
+        RewardError: the function raised.
+    """
+    try:
+        return number_of(call(problem, problem.asked, response))
+    except MintEnvsError:
+        raise
+    except Exception as error:  # a user's function: whatever it raises
+        raise RewardError(
+            f"{name} raised {type(error).__name__} on the response {response!r:.60}: {error}. It "
+            "gets whatever a model writes: return 0 for what it cannot read"
+        ) from error
+
+
+def _check_answers(functions: Sequence[Any], problems: Sequence[Any]) -> None:
+    """Refuse a row without an answer, where a function asks for it: every response would be wrong.
+
+    Raises:
+        DatasetError: there is one; names it, and the field that is null.
+    """
+    if not any(_ANSWERS & _parameters(one) for one in functions):
+        return
+    for row in problems:
+        if gold_of(row) is None:
+            empty = next((name for name in GOLDS if name in row), None)
+            why = f"the field {empty!r} is null" if empty else "there is no answer"
+            raise DatasetError(
+                f"{row.where}: {why}, and the reward asks for it. Give it a value, leave the row "
+                "out, or name its field: answer='...'"
+            )
+
+
+_ANSWERS = frozenset(("answer", "gold", "ground_truth", "solution", "label", "target"))
+
+
+def _parameters(one: Any) -> set[str]:
+    try:
+        return set(inspect.signature(imported(one) if isinstance(one, str) else one).parameters)
+    except (TypeError, ValueError):  # of a builtin
+        return set()
 
 
 def _number(value: Any, name: str) -> float:
