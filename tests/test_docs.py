@@ -18,8 +18,9 @@ from mint_envs.cli import main
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("README*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 #: Pages whose blocks need more: tests/interop runs those of other libraries, tests/server
-#: those that talk to a server, tests/test_own_docs.py those that build on each other.
-ELSEWHERE = ("interop", "serve", "own-environment")
+#: those that talk to a server, tests/test_own_docs.py and tests/test_first_run.py those that
+#: build on each other.
+ELSEWHERE = ("interop", "serve", "own-environment", "first-run")
 
 
 def blocks() -> Iterator[Any]:
