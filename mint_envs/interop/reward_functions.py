@@ -315,7 +315,7 @@ def _check_answers(functions: Sequence[Any], problems: Sequence[Any]) -> None:
     Raises:
         DatasetError: there is one; names it, and the field that is null.
     """
-    if not any(_ANSWERS & _parameters(one) for one in functions):
+    if not any(_ANSWERS & _asked_by(one) for one in functions):
         return
     for row in problems:
         if gold_of(row) is None:
@@ -330,7 +330,7 @@ def _check_answers(functions: Sequence[Any], problems: Sequence[Any]) -> None:
 _ANSWERS = frozenset(("answer", "gold", "ground_truth", "solution", "label", "target"))
 
 
-def _parameters(one: Any) -> set[str]:
+def _asked_by(one: Any) -> set[str]:
     try:
         return set(inspect.signature(imported(one) if isinstance(one, str) else one).parameters)
     except (TypeError, ValueError):  # of a builtin
