@@ -125,6 +125,10 @@ class TrainConfig(BaseModel):
     advantage: Literal["mean", "std", "rloo", "dr_grpo"] = Field(
         "mean", description="baseline of a group"
     )
+    credit: Literal["episode", "turn"] = Field(
+        "episode",
+        description="turn: each is paid for what it added, by metadata['values'] of the reward",
+    )
     length_norm: Literal["none", "token", "sequence", "constant"] = Field(
         "none", description="normalisation by length, folded into the advantages"
     )
@@ -141,9 +145,10 @@ class TrainConfig(BaseModel):
 
     # The optimizer
     lr: float = Field(2e-5, gt=0, description="Adam learning rate")
-    lr_schedule: Literal["constant", "linear"] = Field(
-        "constant", description="linear: down to 0 over the steps"
+    lr_schedule: Literal["constant", "linear", "cosine"] = Field(
+        "constant", description="linear, cosine: down to 0 over the steps"
     )
+    warmup: int = Field(0, ge=0, description="steps in which lr rises from 0, under any schedule")
     betas: tuple[float, float] = Field((0.9, 0.999), description="Adam decay rates, e.g. 0.9,0.999")
     eps: float = Field(1e-8, gt=0, description="Adam epsilon")
     weight_decay: float = Field(0.0, ge=0, description="weight decay")
@@ -214,12 +219,6 @@ class TrainConfig(BaseModel):
             if not re.fullmatch(r"[\w.-]+", name):
                 raise ValueError(f"evals: the name {name!r} may have letters, digits, _ . - only")
         check_range(self.min_pass_rate, self.max_pass_rate)
-        by_rate = self.curriculum or (self.min_pass_rate, self.max_pass_rate) != (None, None)
-        if by_rate and (self.refill or self.max_steps_off_policy):
-            raise ValueError(
-                "problems that are chosen by pass rates follow from all earlier steps: leave out "
-                "refill and max_steps_off_policy, or min_pass_rate, max_pass_rate and curriculum"
-            )
         _ = self.evaluations
         if self.batch * self.group > 2**20:
             raise ValueError(
@@ -235,6 +234,18 @@ class TrainConfig(BaseModel):
             )
         if not (self.train_mlp or self.train_attn or self.train_unembed):
             raise ValueError("set at least one of train_mlp, train_attn, train_unembed")
+        return self
+
+    @model_validator(mode="after")
+    def _check_steps(self) -> TrainConfig:
+        by_rate = self.curriculum or (self.min_pass_rate, self.max_pass_rate) != (None, None)
+        if by_rate and (self.refill or self.max_steps_off_policy):
+            raise ValueError(
+                "problems that are chosen by pass rates follow from all earlier steps: leave out "
+                "refill and max_steps_off_policy, or min_pass_rate, max_pass_rate and curriculum"
+            )
+        if self.warmup and self.warmup >= self.steps:
+            raise ValueError(f"warmup={self.warmup} must be less than steps={self.steps}")
         return self
 
     @property

@@ -9,6 +9,7 @@ its LoRA weights).
 
 from __future__ import annotations
 
+import math
 import time
 from functools import partial
 
@@ -65,9 +66,15 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
 
 def adam_params(config: TrainConfig, step: int) -> AdamParams:
     """Return the optimizer's parameters at ``step`` (from 1 to ``config.steps``)."""
-    left = 1.0 - (step - 1) / config.steps if config.lr_schedule == "linear" else 1.0
+    done = (step - 1) / config.steps
+    shapes = {"constant": 1.0, "linear": 1.0 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}
+    warm = min(1.0, step / max(config.warmup, 1))
     return AdamParams(
-        config.lr * left, config.betas, config.eps, config.weight_decay, config.grad_clip
+        config.lr * shapes[config.lr_schedule] * warm,
+        config.betas,
+        config.eps,
+        config.weight_decay,
+        config.grad_clip,
     )
 
 

@@ -43,14 +43,17 @@ class Episode:
         """Number of act tokens."""
         return len(self.logprobs)
 
-    def datum(self, advantage: float) -> Datum:
-        """Return the episode as a datum in which every act token has ``advantage``."""
-        mask = np.zeros(len(self.tokens))
-        for start, end in self.acts:
-            mask[start:end] = 1.0
+    def datum(self, advantage: float | Sequence[float]) -> Datum:
+        """Return the episode as a datum in which every act token has ``advantage``, or that of its
+        act."""
+        mask, advantages = np.zeros(len(self.tokens)), np.zeros(len(self.tokens))
+        for (start, end), one in zip(
+            self.acts, np.broadcast_to(advantage, len(self.acts)), strict=True
+        ):
+            mask[start:end], advantages[start:end] = 1.0, one
         logprobs = np.zeros(len(self.tokens))
         logprobs[mask > 0] = self.logprobs
-        return Datum(tuple(self.tokens), mask, logprobs, mask * advantage)
+        return Datum(tuple(self.tokens), mask, logprobs, advantages)
 
 
 def collect(

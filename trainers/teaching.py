@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
+
 from .advantages import (
     group_advantages,
     kl_penalties,
@@ -12,8 +14,9 @@ from .advantages import (
     no_signal,
     overlong_penalty,
 )
-from .backends import Backend, Datum
+from .backends import Backend, Datum, Floats
 from .config import TrainConfig
+from .errors import TrainerError
 from .rollout import Episode
 
 
@@ -48,7 +51,7 @@ def to_datums(
     nothing, and is counted with the equal ones. With ``overlong="mask"`` a response that was cut
     counts in the baseline, and is not learned from.
     """
-    chosen: list[tuple[Episode, float]] = []
+    chosen: list[tuple[Episode, Floats]] = []
     equal = 0
     for group in groups_P:
         measured = [episode for episode in group if episode.scored]
@@ -59,9 +62,12 @@ def to_datums(
         rewards = [trained_reward(config, episode) for episode in measured]
         advantages_G = group_advantages(rewards, config.advantage)
         _note(measured, advantages_G.tolist())
+        acts = advantages_G[:, None]
+        if config.credit == "turn":
+            acts = turn_advantages(config, measured, rewards)
         chosen += [
-            (e, float(a))
-            for e, a in zip(measured, advantages_G, strict=True)
+            (e, a[: len(e.acts)])
+            for e, a in zip(measured, acts, strict=True)
             if e.length and not (e.cut and config.overlong == "mask")
         ]
     if not chosen:
@@ -71,6 +77,43 @@ def to_datums(
     )
     datums = [e.datum(a * float(w)) for (e, a), w in zip(chosen, weights, strict=True)]
     return datums, equal
+
+
+def turn_advantages(
+    config: TrainConfig, episodes: Sequence[Episode], rewards: Sequence[float]
+) -> Floats:
+    """Return the advantage of each turn of each episode, shape (episodes, longest episode).
+
+    A turn is paid for what it added to the value of the episode, as the environment tells it after
+    each turn in ``metadata["values"]``; the group's turns at the same place are the baseline. The
+    last value is the reward itself, whatever is told: what the turns are paid adds up to it.
+
+    Raises:
+        TrainerError: there are no values, or not one number for each turn.
+    """
+    longest = max(len(episode.acts) for episode in episodes)
+    added = np.zeros((len(episodes), longest))
+    for row, episode, reward in zip(added, episodes, rewards, strict=True):
+        values = [0.0, *_values(episode)[:-1], reward]
+        row[: len(values) - 1] = np.diff(values)
+    return np.stack([group_advantages(turn, config.advantage) for turn in added.T], axis=1)
+
+
+def _values(episode: Episode) -> list[float]:
+    metadata = episode.infos[-1].get("metadata") or {}
+    values, many = metadata.get("values"), len(episode.acts)
+    if values is None and (many == 1 or episode.cut):
+        return [0.0] * many  # the reward tells all; or the turn that was cut takes it
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        numbers = []
+    if len(numbers) != many or not np.isfinite(numbers).all():
+        raise TrainerError(
+            f"--credit turn: metadata['values'] of an episode of {many} turns is {values!r}: it "
+            "must be a list with one number a turn, the episode's value after it"
+        )
+    return numbers
 
 
 def trained_reward(config: TrainConfig, episode: Episode) -> float:
