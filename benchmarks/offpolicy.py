@@ -128,7 +128,7 @@ def curves(options: argparse.Namespace) -> None:
 
 def _curve(options: argparse.Namespace, seed: int, changes: dict[str, Any]) -> list[float]:
     env, kind = options.env, options.backend
-    small = {"steps": options.steps, "batch": 32, "group": 8, "lr": options.lr, "max_tokens": 2,
+    small = {"steps": options.steps, "batch": 16, "group": 8, "lr": options.lr, "max_tokens": 2,
              "temperature": 1.0, "save_every": 0}  # fmt: skip
     base = small if kind == "bandit" else {**defaults_for(env, "local"), "steps": options.steps}
     base |= {"env": env, "backend": kind, "seed": seed, "eval_every": 0, **changes}

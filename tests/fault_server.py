@@ -342,7 +342,7 @@ class Service:
     def do_load_weights(self, body: Any) -> Any:
         saved = self.disk[body["path"]].copy()
         if not body["optimizer"]:
-            saved = Model(bias=saved.bias)
+            saved = Model(bias=saved.bias, rank=saved.rank)
         self._model(body)
         self.models[body["model_id"]] = saved
         return self._later({"path": body["path"]})

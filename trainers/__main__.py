@@ -22,7 +22,7 @@ from .errors import TrainerError
 from .grpo import train
 from .log import Log, open_sinks
 from .pool import EnvPool
-from .run import LOCK, Run, claim_folder, fall_back, read_state, sole_use
+from .run import LOCK, Run, claim_folder, fall_back, first_weights, read_state, sole_use
 
 #: What a service is asked for when no model is named: the default of MinT's documents.
 _SERVICE_MODEL = "Qwen/Qwen3-0.6B"
@@ -33,7 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a path in a terminal without Unicode
     try:
-        run = start(parse(sys.argv[1:] if argv is None else argv))
+        argv = sys.argv[1:] if argv is None else argv
+        if argv[:1] == ["export"]:
+            from .export import export
+
+            return export(argv[1:])
+        run = start(parse(argv))
         return 130 if run.interrupted else 0
     except TrainerError as error:
         print(f"mint-grpo: {' '.join(str(error).split())}", file=sys.stderr)
@@ -136,19 +141,22 @@ def make_backend(command: Command) -> Backend:
     """Return the backend that the settings name, from its checkpoint if the run is resumed."""
     config = command.config
     checkpoint = read_state(command.folder)["training"] if command.resume else None
+    first = None if checkpoint else first_weights(config)
     if config.backend == "bandit":
         from .backends.bandit import BanditBackend
 
-        return BanditBackend(resume_from=checkpoint)
+        return BanditBackend(resume_from=checkpoint, init_from=first)
     lora = LoraParams(
         config.rank, config.train_mlp, config.train_attn, config.train_unembed, config.seed
     )
     if config.backend == "mint":
-        return _mint_backend(command, lora, checkpoint)
-    return _local_backend(config, lora, checkpoint)
+        return _mint_backend(command, lora, checkpoint, first)
+    return _local_backend(config, lora, checkpoint, first)
 
 
-def _local_backend(config: TrainConfig, lora: LoraParams, checkpoint: str | None) -> Backend:
+def _local_backend(
+    config: TrainConfig, lora: LoraParams, checkpoint: str | None, first: str | None
+) -> Backend:
     try:
         from .backends.local import LocalBackend
         from .backends.local.weights import DEFAULT_MODEL
@@ -165,10 +173,13 @@ def _local_backend(config: TrainConfig, lora: LoraParams, checkpoint: str | None
         threads=config.threads,
         token_budget=config.token_budget,
         resume_from=checkpoint,
+        init_from=first,
     )
 
 
-def _mint_backend(command: Command, lora: LoraParams, checkpoint: str | None) -> Backend:
+def _mint_backend(
+    command: Command, lora: LoraParams, checkpoint: str | None, first: str | None
+) -> Backend:
     from .backends.mint import MintBackend
     from .backends.mint_sdk import Lost
 
@@ -187,6 +198,7 @@ def _mint_backend(command: Command, lora: LoraParams, checkpoint: str | None) ->
         tokenizer=config.tokenizer,
         ttl_days=config.ttl_days,
         keep=config.keep,
+        init_from=first,
     )
     try:
         return make(resume_from=checkpoint)

@@ -40,6 +40,7 @@ from .run import read_config
 USAGE = """\
 usage: mint-grpo ENV [options]        train on an environment
        mint-grpo --resume RUN_DIR     go on with a run
+       mint-grpo export RUN_DIR ...   write its model as a folder: --merged or --adapter FOLDER
        mint-grpo ENV --help           all options, with the defaults for ENV
 
 examples:

@@ -163,6 +163,9 @@ class TrainConfig(BaseModel):
         description="model name or folder; default: Qwen/Qwen3-0.6B on a service, "
         "SmolLM2-135M-Instruct here",
     )
+    init_from: Name | None = Field(
+        None, description="weights to begin with: a run, a folder with an adapter, or tinker://..."
+    )
     rank: Positive = Field(16, description="LoRA rank")
     train_mlp: bool = Field(True, description="train the MLP layers")
     train_attn: bool = Field(True, description="train the attention layers")

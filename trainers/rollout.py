@@ -14,7 +14,7 @@ import numpy as np
 
 from mint_envs.problems import ProblemRef
 
-from .backends import Backend, Datum, Sample, SampleRequest, SamplingParams
+from .backends import Backend, Datum, Floats, Sample, SampleRequest, SamplingParams
 from .errors import TrainerError
 from .pool import EnvPool
 
@@ -43,7 +43,7 @@ class Episode:
         """Number of act tokens."""
         return len(self.logprobs)
 
-    def datum(self, advantage: float | Sequence[float]) -> Datum:
+    def datum(self, advantage: float | Floats) -> Datum:
         """Return the episode as a datum in which every act token has ``advantage``, or that of its
         act."""
         mask, advantages = np.zeros(len(self.tokens)), np.zeros(len(self.tokens))

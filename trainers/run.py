@@ -295,6 +295,29 @@ def read_state(folder: Path) -> dict[str, Any]:
     return {"step": step, **own, **more}
 
 
+def first_weights(config: TrainConfig) -> str | None:
+    """Return the path of the weights that ``config.init_from`` names.
+
+    Raises:
+        TrainerError: there are none, or the backend cannot take them.
+    """
+    where = config.init_from
+    if where and "://" not in where and (Path(where) / "checkpoints").is_dir():
+        where = read_state(Path(where))["training"]
+        if where is None:
+            raise TrainerError(f"--init-from {config.init_from}: this run has no checkpoint yet")
+    if where is None:
+        return None
+    there = "://" in where
+    if there != (config.backend == "mint") or not (there or Path(where).is_dir()):
+        kind = "a path tinker://... or a run on a service" if config.backend == "mint" else (
+            "the folder of an adapter, or a run on this machine")  # fmt: skip
+        raise TrainerError(
+            f"--init-from {config.init_from}: the {config.backend} backend begins with {kind}"
+        )
+    return where
+
+
 def fall_back(folder: Path) -> dict[str, Any] | None:
     """Name the newest lasting checkpoint in place of a rolling one that is gone; return its state.
 

@@ -96,7 +96,8 @@ def turn_advantages(
     for row, episode, reward in zip(added, episodes, rewards, strict=True):
         values = [0.0, *_values(episode)[:-1], reward]
         row[: len(values) - 1] = np.diff(values)
-    return np.stack([group_advantages(turn, config.advantage) for turn in added.T], axis=1)
+    turns = [group_advantages(turn, config.advantage) for turn in added.T.tolist()]
+    return np.stack(turns, axis=1)
 
 
 def _values(episode: Episode) -> list[float]:
@@ -105,7 +106,7 @@ def _values(episode: Episode) -> list[float]:
     if values is None and (many == 1 or episode.cut):
         return [0.0] * many  # the reward tells all; or the turn that was cut takes it
     try:
-        numbers = [float(value) for value in values]
+        numbers = [float(value) for value in values or ()]
     except (TypeError, ValueError):
         numbers = []
     if len(numbers) != many or not np.isfinite(numbers).all():

@@ -132,3 +132,23 @@ def test_the_documents_script_runs_on_a_service(
     with pytest.raises(Exception, match="holds a run already"):
         run_grpo(document_scripts.Sums())
     assert len(whole_rows(tmp_path / "run" / "metrics.jsonl")) == 2
+
+
+def test_a_run_begins_with_the_weights_of_a_path_and_none_of_its_optimizer(
+    service: Service, connect: Any
+) -> None:
+    backend = connect()
+    step(backend, 0)
+    step(backend, 1)
+    _, path = backend.save("first")
+    wanted = service.disk[path].bias.tolist()
+    begun = connect(init_from=path)
+    service.models.clear()  # made anew it begins there too
+    found = service.disk[begun.save("look")[1]]
+    assert (found.bias.tolist(), found.steps) == (wanted, 0)
+    step(begun, 2)
+    found = service.disk[begun.save("end")[1]]
+    assert found.steps == 1
+    assert found.bias.tolist() != wanted
+    with pytest.raises(BackendError, match="nowhere"):
+        connect(init_from="tinker://nowhere/weights/x")

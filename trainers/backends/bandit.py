@@ -32,6 +32,7 @@ class BanditBackend:
         alphabet: characters it can write, beside the end of its turn.
         memory: how many last tokens of the context tell states apart; None: all.
         resume_from: a folder that ``save`` made.
+        init_from: such a folder, of which the table alone is taken.
     """
 
     name = "bandit"
@@ -42,6 +43,7 @@ class BanditBackend:
         alphabet: str = "0123456789",
         memory: int | None = None,
         resume_from: str | Path | None = None,
+        init_from: str | Path | None = None,
     ) -> None:
         self.tokenizer: Any = ByteTokenizer()
         self._memory = memory
@@ -52,6 +54,9 @@ class BanditBackend:
         self._steps = 0
         if resume_from is not None:
             self._restore(Path(resume_from))
+        elif init_from is not None:
+            self._restore(Path(init_from))
+            self._moments, self._steps = {}, 0
 
     def sample(
         self, requests: Sequence[SampleRequest], params: SamplingParams

@@ -80,6 +80,7 @@ class MintBackend:
         base_url: the service, ``http(s)://host[:port]``; the MinT service if empty.
         tokenizer: a Hugging Face name or folder, or a tokenizer object; by default the SDK loads
             the one of ``base_model``, which needs the Hugging Face hub.
+        init_from: a path of the same kind, of which the weights alone are taken.
         resume_from: the second path that ``save`` returned; optimizer state included.
         timeout_s: the longest wait for one answer (a batch of samples, an update), in seconds.
         retries: how often one request is sent again.
@@ -107,6 +108,7 @@ class MintBackend:
         base_url: str | None = None,
         tokenizer: Any = None,
         resume_from: str | None = None,
+        init_from: str | None = None,
         timeout_s: float = 600.0,
         retries: int = 8,
         backoff_s: float = 1.0,
@@ -118,7 +120,7 @@ class MintBackend:
                 "the mint backend needs a key. Set MINT_API_KEY (in the environment or .env), or "
                 "train on this machine with --backend local"
             )
-        self.model, self._lora = base_model, lora
+        self.model, self._lora, self._init = base_model, lora, init_from
         self._saved = resume_from  # where a model that has to be made anew starts
         self._journal: list[_Update] = []  # what has been done to it since
         self._names: Counter[str] = Counter()
@@ -437,7 +439,9 @@ class MintBackend:
         if self._training is None:
             service = self._service.client()
             training = self._service.call(
-                lambda: self._service.make_model(service, self.model, self._lora, self._saved),
+                lambda: self._service.make_model(
+                    service, self.model, self._lora, self._saved, self._init
+                ),
                 f"resuming {self._saved}" if self._saved else "making the model",
             )
             for update in self._journal:

@@ -66,11 +66,14 @@ class Service:
             timeout=min(60.0, self.timeout_s),
         )
 
-    def make_model(self, client: Any, model: str, lora: LoraParams, saved: str | None) -> Any:
-        """Return a new training client, with the weights and optimizer of ``saved``, if any."""
-        if saved:
-            info = client.create_rest_client().get_weights_info_by_tinker_path(saved)
-            _check_state(info.result(self.timeout_s), model, lora, saved)
+    def make_model(
+        self, client: Any, model: str, lora: LoraParams, saved: str | None, init: str | None
+    ) -> Any:
+        """Return a new training client, with the weights and optimizer of ``saved``, if any, else
+        with the weights of ``init``, if any."""
+        if path := saved or init:
+            info = client.create_rest_client().get_weights_info_by_tinker_path(path)
+            _check_state(info.result(self.timeout_s), model, lora, path)
         training = client.create_lora_training_client(
             base_model=model,
             rank=lora.rank,
@@ -81,6 +84,8 @@ class Service:
         )
         if saved:
             training.load_state_with_optimizer(saved).result(self.timeout_s)
+        elif init:
+            training.load_state(init).result(self.timeout_s)
         return training
 
     def drop(self) -> None:

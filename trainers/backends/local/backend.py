@@ -51,6 +51,7 @@ class LocalBackend:
         threads: CPU threads; None takes all cores, or one on a loaded machine.
         token_budget: tokens of one training pass; it bounds memory, that of sampling too.
         resume_from: a folder that ``save`` made, to go on from.
+        init_from: a folder with an adapter in peft's format, whose weights are begun with.
 
     Calls from several threads are safe; ``sample`` calls that come together run as one batch.
 
@@ -70,6 +71,7 @@ class LocalBackend:
         threads: int | None = None,
         token_budget: int | None = None,
         resume_from: str | Path | None = None,
+        init_from: str | Path | None = None,
     ) -> None:
         self.threads = pick_threads(threads)
         torch.set_num_threads(self.threads)
@@ -86,6 +88,8 @@ class LocalBackend:
         self._queue = _Queue(self._sample_now)
         if resume_from is not None:
             self._restore(Path(resume_from))
+        elif init_from is not None:
+            self._begin_with(Path(init_from))
 
     @property
     def max_context(self) -> int:
@@ -180,16 +184,13 @@ class LocalBackend:
 
     def save(self, name: str, rolling: bool = False) -> tuple[str, str]:
         """Write LoRA weights (peft's format) and optimizer state into the folder ``name``."""
-        from peft import get_peft_model_state_dict
         from safetensors.torch import save
 
         model = self._model
-        masters = {id(w): m for w, m in zip(model.trained, model.masters, strict=True)}
-        named = {n: masters[id(p)] for n, p in model.peft.named_parameters() if id(p) in masters}
         with attention.LOCK, whole_folder(Path(name)) as folder:
             model.peft.peft_config["default"].save_pretrained(folder)
             weights, optimizer = adapter_files(folder)
-            adapter = get_peft_model_state_dict(model.peft, named, save_embedding_layers=False)
+            adapter = self._adapter()
             # Through memory: on a full disk these libraries raise errors of their own, or abort.
             weights.write_bytes(save({name: w.contiguous() for name, w in adapter.items()}))
             state = None if self._optimizer is None else self._optimizer.state_dict()
@@ -223,6 +224,40 @@ class LocalBackend:
             self._model.cast_masters()
         self._optimizer.zero_grad(set_to_none=True)
         return norm
+
+    def _adapter(self) -> dict[str, torch.Tensor]:
+        """Return the masters by the names that peft gives to them in a file."""
+        from peft import get_peft_model_state_dict
+
+        model = self._model
+        masters = {id(w): m for w, m in zip(model.trained, model.masters, strict=True)}
+        named = {n: masters[id(p)] for n, p in model.peft.named_parameters() if id(p) in masters}
+        found: dict[str, torch.Tensor] = get_peft_model_state_dict(
+            model.peft, named, save_embedding_layers=False
+        )
+        return found
+
+    def _begin_with(self, folder: Path) -> None:
+        """Take the weights of an adapter, and nothing of its optimizer."""
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        own = self._adapter()
+        try:
+            given = load_file(adapter_files(folder)[0])
+        except (OSError, SafetensorError) as error:
+            raise BackendError(
+                f"--init-from {folder} has no adapter_model.safetensors that can be read. A whole "
+                "model is given by --base-model"
+            ) from error
+        if {n: w.shape for n, w in own.items()} != {n: w.shape for n, w in given.items()}:
+            raise BackendError(
+                f"--init-from {folder} was made with other LoRA settings or another model"
+            )
+        with torch.no_grad():
+            for name, master in own.items():
+                master.copy_(given[name])
+        self._model.cast_masters()
 
     def _restore(self, folder: Path) -> None:
         _, path = adapter_files(folder)
