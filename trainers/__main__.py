@@ -22,10 +22,11 @@ from .errors import TrainerError
 from .grpo import train
 from .log import Log, open_sinks
 from .pool import EnvPool
-from .run import LOCK, Run, claim_folder, fall_back, first_weights, read_state, sole_use
+from .run import LOCK, Run, claim_folder, fall_back, read_state, sole_use
 
 #: What a service is asked for when no model is named: the default of MinT's documents.
 _SERVICE_MODEL = "Qwen/Qwen3-0.6B"
+_Start = dict[str, Any]  # the checkpoint to go on from, or the weights to begin with
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -141,22 +142,40 @@ def make_backend(command: Command) -> Backend:
     """Return the backend that the settings name, from its checkpoint if the run is resumed."""
     config = command.config
     checkpoint = read_state(command.folder)["training"] if command.resume else None
-    first = None if checkpoint else first_weights(config)
+    start: _Start = {"resume_from": checkpoint}
+    start["init_from"] = None if checkpoint else _first_weights(config.init_from, config.backend)
     if config.backend == "bandit":
         from .backends.bandit import BanditBackend
 
-        return BanditBackend(resume_from=checkpoint, init_from=first)
+        return BanditBackend(**start)
     lora = LoraParams(
         config.rank, config.train_mlp, config.train_attn, config.train_unembed, config.seed
     )
     if config.backend == "mint":
-        return _mint_backend(command, lora, checkpoint, first)
-    return _local_backend(config, lora, checkpoint, first)
+        return _mint_backend(command, lora, start)
+    return _local_backend(config, lora, start)
 
 
-def _local_backend(
-    config: TrainConfig, lora: LoraParams, checkpoint: str | None, first: str | None
-) -> Backend:
+def _first_weights(where: str | None, backend: str) -> str | None:
+    """Return the path of the weights that ``--init-from`` names.
+
+    Raises:
+        TrainerError: there are none, or the backend cannot take them.
+    """
+    given = where
+    if where and "://" not in where and (Path(where) / "checkpoints").is_dir():
+        where = read_state(Path(where))["training"]
+        if where is None:
+            raise TrainerError(f"--init-from {given}: this run has no checkpoint yet")
+    there = where is not None and "://" in where
+    if where is None or (there == (backend == "mint") and (there or Path(where).is_dir())):
+        return where
+    kinds = {"mint": "a path tinker://..., or a run on a service"}
+    kind = kinds.get(backend, "the folder of an adapter, or a run on this machine")
+    raise TrainerError(f"--init-from {given}: the {backend} backend begins with {kind}")
+
+
+def _local_backend(config: TrainConfig, lora: LoraParams, start: _Start) -> Backend:
     try:
         from .backends.local import LocalBackend
         from .backends.local.weights import DEFAULT_MODEL
@@ -172,19 +191,16 @@ def _local_backend(
         dtype=config.dtype,
         threads=config.threads,
         token_budget=config.token_budget,
-        resume_from=checkpoint,
-        init_from=first,
+        **start,
     )
 
 
-def _mint_backend(
-    command: Command, lora: LoraParams, checkpoint: str | None, first: str | None
-) -> Backend:
+def _mint_backend(command: Command, lora: LoraParams, start: _Start) -> Backend:
     from .backends.mint import MintBackend
     from .backends.mint_sdk import Lost
 
-    def make(resume_from: str | None) -> MintBackend:
-        backend = begin(resume_from=resume_from)
+    def make(start: _Start) -> MintBackend:
+        backend = begin(**start)
         backend.check_loss(config.loss_fn, config.loss_fn_config)
         return backend
 
@@ -198,14 +214,13 @@ def _mint_backend(
         tokenizer=config.tokenizer,
         ttl_days=config.ttl_days,
         keep=config.keep,
-        init_from=first,
     )
     try:
-        return make(resume_from=checkpoint)
+        return make(start)
     except Lost:  # a rolling one lives two hours
-        if checkpoint is None or (lasting := fall_back(command.folder)) is None:
+        if not start["resume_from"] or (lasting := fall_back(command.folder)) is None:
             raise
-        return make(resume_from=lasting["training"])
+        return make({"resume_from": lasting["training"]})
 
 
 def settled(config: TrainConfig, backend: Backend) -> TrainConfig:

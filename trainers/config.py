@@ -198,6 +198,10 @@ class TrainConfig(BaseModel):
         default_factory=dict,
         description='more evaluations by name: {"long": {"max_tokens": 64, "settings": {}}}',
     )
+    watch: Name | None = Field(
+        None, description="module:grader, a second one: (problem, response) to a number or None"
+    )
+    watch_samples: Positive = Field(16, description="responses of each step that it scores")
     save_every: int = Field(20, ge=0, description="checkpoint every so many steps; 0: at the end")
     rolling_every: int = Field(
         0, ge=0, description="also one every so many steps, which a service keeps for two hours"

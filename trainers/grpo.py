@@ -30,6 +30,7 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
     resumed run goes on as the uninterrupted one would have.
     """
     with open_data(config, backend) as data, open_stream(config, backend, data, run) as stream:
+        watched = run.watch(data.pool.task)
         data.difficulty.recall(run.folder / "rollouts.jsonl")
         if run.next_step == 1:
             run.log_eval(0, evaluate(config, backend, data.evaluations))
@@ -54,7 +55,8 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
                 learned.append(Learned(datums, update, kl_base))
             metrics = step_metrics(
                 config, batch.groups_P, learned, equal_groups, clock.laps,
-                batch.counts, data.pool.take_faults(), data.difficulty.counts(),
+                {**batch.counts, **watched(step, batch.groups_P)},
+                data.pool.take_faults(), data.difficulty.counts(),
             )  # fmt: skip
             run.log_step(step, metrics, batch.groups_P, data.pool, backend.tokenizer.decode)
             if config.eval_every and (step % config.eval_every == 0 or step == config.steps):

@@ -31,10 +31,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import mint_envs
 from mint_envs.atomic import lock, write_whole
-from mint_envs.errors import DatasetError
-from mint_envs.jsonl import append_rows, cut_rows
+from mint_envs.errors import DatasetError, MintEnvsError
+from mint_envs.evaluate.watch import SecondGrader
+from mint_envs.jsonl import append_rows, cut_rows, whole_rows
 from mint_envs.reports.curves import draw_run
 from mint_envs.reports.drawing import NEEDED, can_draw
 
@@ -92,6 +95,32 @@ class Run:
     def show_rollout(self, running: int) -> None:
         """Tell the progress bar how many episodes are still running."""
         self._log.show_rollout(running)
+
+    def watch(self, task: Any) -> Callable[[int, Sequence[Sequence[Episode]]], dict[str, float]]:
+        """Return what tells the metrics of the second grader of a step, if there is one.
+
+        Raises:
+            TrainerError: there is no such grader, or it cannot be used.
+        """
+        config, file = self._config, self.folder / "metrics.jsonl"
+        if config.watch is None:
+            return lambda step, groups_P: {}
+        rows = whole_rows(file) if file.exists() else []
+        gaps = [row["watch/gap"] for row in rows if "watch/gap" in row]
+        with _said_in_one_line():
+            second = SecondGrader(config.watch, task, config.watch_samples, gaps)
+
+        def look(step: int, groups_P: Sequence[Sequence[Episode]]) -> dict[str, float]:
+            episodes = [e for group in groups_P for e in group if e.scored and e.infos]
+            said = [(e.ref, [str(i.get("response", "")) for i in e.infos], e.reward)
+                    for e in episodes]  # fmt: skip
+            with _said_in_one_line():
+                found = second.look(said, np.random.default_rng([config.seed, step]))
+            for line in second.words():
+                self._log.say(line)
+            return found
+
+        return look
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
@@ -271,6 +300,14 @@ class Run:
                 self._log.say("Stopping after this step and saving; Ctrl-C again drops the step.")
 
 
+@contextmanager
+def _said_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except (MintEnvsError, ImportError) as error:
+        raise TrainerError(str(error)) from error
+
+
 def read_state(folder: Path) -> dict[str, Any]:
     """Return the newest checkpoint of a run: ``step``, and the paths ``sampler``, ``training``.
 
@@ -293,29 +330,6 @@ def read_state(folder: Path) -> dict[str, Any]:
     own = {name: _own(folder, state[name]) for name in ("sampler", "training")}
     more = {name: value for name, value in state.items() if name in ("lasting", "place")}
     return {"step": step, **own, **more}
-
-
-def first_weights(config: TrainConfig) -> str | None:
-    """Return the path of the weights that ``config.init_from`` names.
-
-    Raises:
-        TrainerError: there are none, or the backend cannot take them.
-    """
-    where = config.init_from
-    if where and "://" not in where and (Path(where) / "checkpoints").is_dir():
-        where = read_state(Path(where))["training"]
-        if where is None:
-            raise TrainerError(f"--init-from {config.init_from}: this run has no checkpoint yet")
-    if where is None:
-        return None
-    there = "://" in where
-    if there != (config.backend == "mint") or not (there or Path(where).is_dir()):
-        kind = "a path tinker://... or a run on a service" if config.backend == "mint" else (
-            "the folder of an adapter, or a run on this machine")  # fmt: skip
-        raise TrainerError(
-            f"--init-from {config.init_from}: the {config.backend} backend begins with {kind}"
-        )
-    return where
 
 
 def fall_back(folder: Path) -> dict[str, Any] | None:

@@ -37,6 +37,10 @@ def draw_run(folder: Path) -> None:
     axes.plot(steps, smooth(values), color="tab:blue", label=f"training {key} (mean of 5)")
     if any(row.get("reward") != row.get(key) for row in rows):
         axes.plot(steps, smooth(_column(rows, "reward")), color="tab:green", label="reward")
+    if any("watch/reward" in row for row in rows):
+        for key, label in (("believed", "reward of a sample"), ("reward", "by the second grader")):
+            seen = smooth(_column(rows, f"watch/{key}"))
+            axes.plot(steps, seen, "--", label=label)
     evals = _rows(folder / "eval.jsonl")
     if evals:
         held_out = _column(evals, "eval/accuracy")

@@ -1,0 +1,55 @@
+"""The model card of a run: what was trained, on what, by which version, to which accuracy."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ..jsonl import read_rows
+
+_CARD = """---
+base_model: {model}
+library_name: {library}
+tags: [mint-envs, grpo, lora]
+---
+
+# {model}, trained on {env}
+
+{what} Trained with GRPO by mint-envs {version}, {steps} steps of {batch} problems and {group}
+responses each, on `{env}` with the settings `{settings}`.
+
+{measured}
+
+All settings are in `training.json`.
+"""
+
+
+def model_card(run: Path, steps: int, merged: bool) -> str:
+    """Return the card of the model that the run in ``run`` had after so many steps."""
+    config = json.loads((run / "config.json").read_text(encoding="utf-8"))
+    said = []
+    rates = [row["accuracy"] for row in _last(run / "metrics.jsonl", 5) if "accuracy" in row]
+    if rates:
+        mean = sum(rates) / len(rates)
+        said.append(f"Accuracy in the last {len(rates)} steps of training: {mean:.1%}.")
+    for row in _last(run / "eval.jsonl", 1):
+        if "eval/accuracy" in row:
+            held = "held-out" if row["eval/held_out"] else "not held-out"
+            said.append(
+                f"After step {row['step']}, accuracy {row['eval/accuracy']:.1%} on "
+                f"{row['eval/problems']} {held} problems."
+            )
+    versions = [row["version"] for row in _last(run / "rollouts.jsonl", 1)]
+    return _CARD.format(
+        model=config["base_model"], env=config["env"], version=(versions or ["?"])[0], steps=steps,
+        batch=config["batch"], group=config["group"], settings=json.dumps(config["env_settings"]),
+        library="transformers" if merged else "peft", measured=" ".join(said),
+        what="A whole model, LoRA weights merged." if merged else "LoRA weights alone.",
+    )  # fmt: skip
+
+
+def _last(path: Path, many: int) -> Iterable[Any]:
+    return deque((row for _, row in read_rows(path)), maxlen=many) if path.exists() else ()
