@@ -2,6 +2,7 @@
 
     python -m benchmarks.train                 # both; needs: pip install 'mint-envs[local,bench]'
     python -m benchmarks.train --only ours     # the local backend alone
+    python -m benchmarks.train --only service  # the loop in step and ahead, on a slow service
     python -m benchmarks.train --shape 8x4x128 # other prompts x responses x tokens
     python -m benchmarks.train --parts         # sampling and updates apart, by length: see there
 
@@ -296,7 +297,8 @@ def main() -> None:
     )
     engines = (*ENGINES, *(name for name in train_parts.ENGINES if name != "ours"))
     parser.add_argument("--rounds", type=int, default=5, help="measured steps of each engine")
-    parser.add_argument("--only", choices=engines, action="append", help="run these alone")
+    alone = (*engines, "service")
+    parser.add_argument("--only", choices=alone, action="append", help="run these alone")
     parser.add_argument("--shape", help="prompts x responses x tokens of a step (default: 16x8x8)")
     parser.add_argument("--parts", action="store_true", help="sampling and updates apart")
     parser.add_argument("--choose", default="", help="with --parts: those whose name holds this")
@@ -312,7 +314,13 @@ def main() -> None:
             chosen.insert(0, "ours")  # all ratios are to it
         compare_parts(chosen, options.rounds, options.choose)
     else:
-        compare(options.only or list(ENGINES), options.rounds)
+        chosen = options.only or [*ENGINES, "service"]
+        if ours := [engine for engine in chosen if engine != "service"]:
+            compare(ours, options.rounds)
+        if "service" in chosen:
+            from benchmarks.offpolicy import service
+
+            service(steps=12)
 
 
 def _work(engine: str, parts: bool) -> None:
