@@ -31,18 +31,18 @@ def model_card(run: Path, steps: int, merged: bool) -> str:
     """Return the card of the model that the run in ``run`` had after so many steps."""
     config = json.loads((run / "config.json").read_text(encoding="utf-8"))
     said = []
-    rates = [row["accuracy"] for row in _last(run / "metrics.jsonl", 5) if "accuracy" in row]
+    rates = [row["accuracy"] for row in _newest_rows(run / "metrics.jsonl", 5) if "accuracy" in row]
     if rates:
         mean = sum(rates) / len(rates)
         said.append(f"Accuracy in the last {len(rates)} steps of training: {mean:.1%}.")
-    for row in _last(run / "eval.jsonl", 1):
+    for row in _newest_rows(run / "eval.jsonl", 1):
         if "eval/accuracy" in row:
             held = "held-out" if row["eval/held_out"] else "not held-out"
             said.append(
                 f"After step {row['step']}, accuracy {row['eval/accuracy']:.1%} on "
                 f"{row['eval/problems']} {held} problems."
             )
-    versions = [row["version"] for row in _last(run / "rollouts.jsonl", 1)]
+    versions = [row["version"] for row in _newest_rows(run / "rollouts.jsonl", 1)]
     return _CARD.format(
         model=config["base_model"], env=config["env"], version=(versions or ["?"])[0], steps=steps,
         batch=config["batch"], group=config["group"], settings=json.dumps(config["env_settings"]),
@@ -51,5 +51,5 @@ def model_card(run: Path, steps: int, merged: bool) -> str:
     )  # fmt: skip
 
 
-def _last(path: Path, many: int) -> Iterable[Any]:
+def _newest_rows(path: Path, many: int) -> Iterable[Any]:
     return deque((row for _, row in read_rows(path)), maxlen=many) if path.exists() else ()
