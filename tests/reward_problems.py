@@ -18,6 +18,13 @@ ASKED = {
     "fence": "Put the answer alone into a fenced block, ``` on the lines before and after it.",
     "chinese": "请先思考, 最后写“答案\uff1a”加上结果。",
     "german": "Schreibe am Ende 'Antwort: ' und die Zahl.",
+    "xml": "Reply with <result><value>...</value></result> and nothing else.",
+    "yaml": "End with a line of YAML, `answer: ...`.",
+    "align": "Write it as \\begin{align} x &= ... \\end{align}, with the answer on the last line.",
+    "tuple": "Give the point as a Python tuple alone in a fenced code block, ```python.",
+    "choice": "Choose A, B, C or D and end with 'The answer is (X)'.",
+    "spanish": "Termina con una línea 'Respuesta: ' y la palabra.",
+    "call": 'Call the tool: {"name": "submit", "arguments": {"answer": "..."}}.',
 }
 
 #: Questions with their answers, by the kind of answer.
@@ -65,6 +72,66 @@ GOLDS: dict[str, list[tuple[str, str]]] = {
         ("Which planet is the largest?", "Jupiter"),
         ("What colour is a ruby?", "red"),
         ("Which animal barks?", "dog"),
+    ],
+    "units": [
+        ("How far is it from 3 km to 15 km?", "12 km"),
+        ("Two bags have 2 kg and 3 kg. How much is that together?", "5 kg"),
+        ("How long is half a minute, in seconds?", "30 s"),
+        ("A rope of 8 m is cut in the middle. How long is one half?", "4 m"),
+    ],
+    "dates": [
+        ("Which day comes after 28 February 2000?", "2000-02-29"),
+        ("Which is the last day of 1999?", "1999-12-31"),
+        ("Which day comes a week after 3 April 2021?", "2021-04-10"),
+        ("Which day comes before 8 May 2007?", "2007-05-07"),
+    ],
+    "sets": [
+        ("Which primes are below 6? Give them as a set, such as {1, 8}.", "{2, 3, 5}"),
+        ("Which squares are below 5, without 0? Give a set.", "{1, 4}"),
+        ("Which divisors has 10? Give a set.", "{1, 2, 5, 10}"),
+    ],
+    "intervals": [
+        ("Where is 2x at least 0 and below 2? Give the interval.", "[0, 1)"),
+        ("Which x are above 2 and at most 5? Give the interval.", "(2, 5]"),
+        ("Which x are above -3 and below 4? Give the interval.", "(-3, 4)"),
+    ],
+    "percent": [
+        ("One of four is what share, in percent?", "25%"),
+        ("Nine of ten is what share, in percent?", "90%"),
+        ("Three of fifty is what share, in percent?", "6%"),
+    ],
+    "years": [
+        ("In which year was the first landing on the moon?", "1969"),
+        ("In which year did the wall in Berlin fall?", "1989"),
+        ("In which year was the Eiffel tower finished?", "1889"),
+    ],
+    "choices": [
+        ("Which is a metal? A: air, B: iron, C: wood, D: salt.", "B"),
+        ("Which is a fruit? A: apple, B: stone, C: leaf, D: root.", "A"),
+        ("Which can fly? A: a cow, B: a dog, C: a pig, D: a crow.", "D"),
+        ("Which is wet? A: sand, B: coal, C: water, D: paper.", "C"),
+    ],
+    "yes": [
+        ("Is 7 a prime?", "yes"),
+        ("Is 9 a prime?", "no"),
+        ("Is iron a metal?", "yes"),
+        ("Is a whale a fish?", "no"),
+    ],
+    "points": [
+        ("Which point is 3 to the right of the origin and 4 up?", "(3, 4)"),
+        ("Which point is 2 to the left of (1, 5)?", "(-1, 5)"),
+        ("Which point is in the middle of (0, 0) and (4, 8)?", "(2, 4)"),
+    ],
+    "phrases": [
+        ("Who wrote 'Hamlet'?", "William Shakespeare"),
+        ("What is the longest river of Africa?", "the Nile"),
+        ("Which mountain is the highest?", "Mount Everest"),
+    ],
+    "spanish": [
+        ("¿Cómo se llama el día después del martes?", "miércoles"),
+        ("¿De qué color es la nieve?", "blanco"),
+        ("¿Qué animal ladra?", "perro"),
+        ("¿Cuál es el segundo mes?", "febrero"),
     ],
     "unreadable": [
         ("What is 61 + 3?", "64"),

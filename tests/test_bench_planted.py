@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import planted_odd
 import planted_rewards
 import pytest
 import reward_problems
+import sound_odd
 import sound_rewards
 
 from mint_envs.bench.target.functions import adapt, number_of
@@ -30,9 +32,20 @@ WRITTEN = {
     "fence": "```\n{}\n```",
     "chinese": "算一下。\n答案\uff1a{}",
     "german": "Also.\nAntwort: {}",
+    "xml": "<result><value>{}</value></result>",
+    "yaml": "# so it is\nanswer: {}",
+    "align": "\\begin{{align}}\nx &= 1 + 2 \\\\\n&= {}\n\\end{{align}}",
+    "tuple": "```python\n{}\n```",
+    "choice": "Let me see. The answer is ({}).",
+    "spanish": "Veamos.\nRespuesta: {}",
+    "call": '{{"name": "submit", "arguments": {{"answer": "{}"}}}}',
 }
 #: Of these a right response shows the fault, or nothing shows it in one call.
-AT_ONCE = {"evaluates", "by_lot", "by_hash", "by_the_hour", "a_little_over", "kept_by_prompt"}
+AT_ONCE = {"evaluates", "by_lot", "by_hash", "by_the_hour", "a_little_over", "kept_by_prompt",
+           "longer_is_worse"}  # fmt: skip
+
+PLANTED = [(module, name) for module in (planted_rewards, planted_odd) for name in module.PLANTED]
+SOUND = [(module, name) for module in (sound_rewards, sound_odd) for name in module.SOUND]
 
 
 def score(module: Any, name: str, row: dict[str, Any], text: str) -> float | None:
@@ -46,37 +59,41 @@ def right_scores(module: Any, name: str, form: str, golds: str) -> list[float | 
     return [score(module, name, row, WRITTEN[form].format(row["answer"])) for row in rows]
 
 
-@pytest.mark.parametrize("name", sorted(planted_rewards.PLANTED))
-def test_a_right_response_in_the_form_asked_for_is_paid_by_the_mended_twin(name: str) -> None:
-    form, golds, _ = planted_rewards.PLANTED[name]
-    paid = right_scores(planted_rewards, f"{name}_mended", form, golds)
-    assert set(paid) <= {1.0, None}
-    assert 1.0 in paid
+@pytest.mark.parametrize(("module", "name"), PLANTED)
+def test_a_right_response_in_the_form_asked_for_is_paid_by_the_mended_twin(
+    module: Any, name: str
+) -> None:
+    form, golds, _ = module.PLANTED[name]
+    paid = right_scores(module, f"{name}_mended", form, golds)
+    assert all(one is None or one > 0.9 for one in paid)
+    assert any(paid)
 
 
-@pytest.mark.parametrize("name", sorted(planted_rewards.PLANTED))
-def test_a_planted_fault_still_pays_what_is_right(name: str) -> None:
-    form, golds, kind = planted_rewards.PLANTED[name]
-    paid = right_scores(planted_rewards, name, form, golds)
+@pytest.mark.parametrize(("module", "name"), PLANTED)
+def test_a_planted_fault_still_pays_what_is_right(module: Any, name: str) -> None:
+    form, golds, kind = module.PLANTED[name]
+    paid = right_scores(module, name, form, golds)
     if kind == "right and refused":
-        assert 0.0 in paid or name in ("reads_the_end", "refuses_lines")
+        assert 0.0 in paid or name in ("reads_the_end", "refuses_lines", "longer_is_worse")
     elif name not in AT_ONCE:
         assert set(paid) == {1.0}
 
 
-@pytest.mark.parametrize("name", sorted(sound_rewards.SOUND))
-def test_a_sound_reward_pays_the_most_for_what_is_right(name: str) -> None:
-    form, golds = sound_rewards.SOUND[name]
+@pytest.mark.parametrize(("module", "name"), SOUND)
+def test_a_sound_reward_pays_the_most_for_what_is_right(module: Any, name: str) -> None:
+    form, golds = module.SOUND[name]
     rows = reward_problems.problems(form, golds)
     written = WRITTEN[form].format
     for row in rows:
-        right = score(sound_rewards, name, row, written(row["answer"]))
-        wrong = score(sound_rewards, name, row, written("12345"))
+        right = score(module, name, row, written(row["answer"]))
+        wrong = score(module, name, row, written("12345"))
         if right is not None and wrong is not None:
             assert right >= wrong
 
 
 def test_the_sets_are_as_large_and_as_mixed_as_they_say() -> None:
+    assert len(planted_odd.PLANTED) >= 15
+    assert len(sound_odd.SOUND) >= 15
     kinds = {kind for _, _, kind in planted_rewards.PLANTED.values()}
     forms = {form for form, _, _ in planted_rewards.PLANTED.values()}
     assert len(planted_rewards.PLANTED) >= 30
