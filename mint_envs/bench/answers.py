@@ -19,8 +19,12 @@ from .stats import rate_text
 _ITEMS = 6  # problems on which everything is tried
 _HALF = 0.7  # of the way from a wrong answer to a right one: what no wrong sign may earn
 _MOST, _WHOLE = 0.9, 1 - 1e-7
-_STRICTER = {"the other sign", "digits in another order"}
+_SIGN = "the other sign"
+_STRICTER = {_SIGN, "digits in another order"}
 _NEAR = ("another number", "a fraction after it", "part of a longer word", "more digits")
+
+_WRONG = "wrong answers in the form"
+_COPIES = 3  # responses that are each scored in a process of their own
 
 _KNOWS = "It knows the answer, so nothing is gained by it; but it is paid for a bad habit"
 _BLIND = "A policy is paid for it without knowing the answer, and learns it first"
@@ -35,7 +39,7 @@ _MEND: Mapping[str, tuple[str, str]] = {
     "an answer withdrawn": (_HEDGES, "Take the answer that is meant last"),
     "an answer denied": (_KNOWS, "Read the answer as a whole, not a part of it"),
     "mentioned in passing": (_HEDGES, "Take the answer that is meant last"),
-    "Python for an answer": (_BLIND, "Never eval or exec a response"),
+    make.CODE: (_BLIND, "Never eval or exec a response"),
     "the sum of the prompt": (_BLIND, "Read plain values; do not work out what a response holds"),
     "more digits": (_BLIND, "Compare the whole answer (fullmatch, ==), not its beginning or end"),
     "part of a longer word": (_BLIND, "Compare the whole answer, not a part of it"),
@@ -110,7 +114,10 @@ def check_wrong_answers(run: BenchRun, section: Section) -> None:
         found = list(_attacks(run, wording))
         means |= {attack.group: attack.means for _, attack in found}
         probes = [Probe(one.group, item, (one.text,), 0.0) for item, one in found]
-        results += run.tried(probes, "wrong answers in the form")
+        # What may run in the reward's process is tried in copies of it.
+        code = [one for one in probes if one.name == make.CODE]
+        results += run.tried([one for one in probes if one.name != make.CODE], _WRONG)
+        results += run.tried(code[:_COPIES], _WRONG, apart=True)
     results += _answers_of_others(run)
     groups = grouped(results)
     _run_inside(section, results)
@@ -197,7 +204,8 @@ def _bar(
         section.tell("policy", "nearly right answers earn a part", use, first_cases(graded))
 
     def is_paid(one: Tried) -> bool:
-        whole = graded or one.name in _NEAR
+        # What has the other sign is no near answer, where a part is paid for those.
+        whole = (graded and one.name != _SIGN) or one.name in _NEAR
         share = _WHOLE if whole else _HALF if one.name in _STRICTER else _MOST
         return paid.is_full(one.item, one.score, share)
 

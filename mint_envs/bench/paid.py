@@ -23,6 +23,7 @@ from .run import BenchRun, Paid, Tried
 
 _TRIED = 6  # problems on which every wording is tried
 _SECONDS = 12.0  # then only one problem is tried on, if the reward is slow
+_SHARE = 0.4  # of the time that the whole benchmark has, after which no more forms are tried
 _HANGS = 3  # responses without an answer, after which no more are tried
 _GAP = 0.05  # of the range, between right and wrong
 OPEN = 5e307  #: bounds that no reward leaves
@@ -91,6 +92,7 @@ class _Seen:
         self._began = monotonic()
         self._try(wordings)
         self._others()
+        self.slow = monotonic() - self._began > _SECONDS
 
     def _others(self) -> None:
         """Texts that show how far rewards go that read no answer: empty, long, repeated ones."""
@@ -100,7 +102,11 @@ class _Seen:
                 self._ask([Probe("how far it goes", item, (text,), None)])
 
     def _try(self, wordings: Sequence[Wording]) -> None:
-        for one in wordings:
+        until = self._began + _SHARE * self.run.options.within
+        for number, one in enumerate(wordings):
+            if monotonic() > until:
+                self.run.leave_out("known forms", len(wordings) - number)
+                return
             for item in self.items:
                 if monotonic() - self._began > _SECONDS and item is not self.items[0]:
                     continue
@@ -187,7 +193,7 @@ def _judged(run: BenchRun, seen: _Seen, sources: Sequence[Source], low: float, h
     first = _plainest(seen, sources, first, span)
     wordings = [first[0], *(one for one, _ in good if one is not first[0])]
     paid = Paid("correctness", tuple(wordings), first[1], {}, {}, low, high, asked)
-    return _on_all(run, paid)
+    return _on_all(run, seen, paid)
 
 
 def mean_of(scores: dict[int, float], places: Iterable[int]) -> float:
@@ -209,11 +215,11 @@ def _paid_on(seen: _Seen, one: Wording, span: float, turned: bool = False) -> li
     ]
 
 
-def _on_all(run: BenchRun, paid: Paid) -> Paid:
+def _on_all(run: BenchRun, seen: _Seen, paid: Paid) -> Paid:
     """Try the first wording on all problems: which are paid, how much, and which are refused."""
     items = [item for item in run.items if item.answer is not None]
-    items = items[:_TRIED] if run.out_of_time else items[:100]
     wording = paid.wordings[0]
+    items = items[:_TRIED] if run.out_of_time or seen.slow else items[:100]
     rights, wrongs = (
         run.tried([Probe(name, i, (wording.write(t),), None) for i, t in texts], name, must=True)
         for name, texts in (

@@ -26,6 +26,7 @@ from .target.targets import Target
 _EACH = 100
 _PAID = 0.5  # a reward from here up is a mark
 _AT_ONCE, _FEW_AT_ONCE = 64, 4  # between two looks at the clock; few where some have hung
+_LOOK_S = 2.0  # between two looks at the clock, about
 _TELL_S = 0.1  # between two words on how far it is
 
 
@@ -178,6 +179,7 @@ class BenchRun:
     scored: dict[int, list[Tried]] = field(default_factory=dict)
     paid: Paid | None = None
     began: float = field(default_factory=monotonic)
+    share: float = 1.0  # of the time, that may be over when the part that is tried now is
     left_out: Counter[str] = field(default_factory=Counter)
     odd: list[Tried] = field(default_factory=list)
 
@@ -192,9 +194,18 @@ class BenchRun:
         return self.learned and self.paid is not None and self.paid.kind == "correctness"
 
     @property
+    def until(self) -> float:
+        """When no new responses are to be tried any more, on the clock ``monotonic``."""
+        return self.began + self.share * self.options.within
+
+    @property
     def out_of_time(self) -> bool:
         """Whether no new responses are to be tried."""
-        return monotonic() - self.began > self.options.within
+        return monotonic() > self.until
+
+    def leave_out(self, what: str, count: int = 1) -> None:
+        """Say of these that they were not tried, since the time was over."""
+        self.left_out[what or "other responses"] += count
 
     def like_this(self, worker: TargetWorker) -> TargetWorker:
         """Return another worker of the target, with the range that was learned."""
@@ -245,17 +256,21 @@ class BenchRun:
         must: bool,
     ) -> None:
         """Append the verdicts to ``found``, in order, until the time is over."""
-        told = 0.0
+        told, most = 0.0, _AT_ONCE
+        until = math.inf if must else self.until
         while len(found) < len(pairs):
-            if not must and self.out_of_time:
-                self.left_out[what or "other responses"] += len(pairs) - len(found)
+            if monotonic() > until:
+                self.leave_out(what, len(pairs) - len(found))
                 break
-            many = _FEW_AT_ONCE if worker.lost else _AT_ONCE
-            for verdict in worker.each(pairs[len(found) :][:many], apart, gold):
+            start, before = monotonic(), len(found)
+            many = min(most, _FEW_AT_ONCE if worker.lost else _AT_ONCE)
+            for verdict in worker.each(pairs[len(found) :][:many], apart, gold, until):
                 found.append(verdict)
                 if what and monotonic() - told > _TELL_S:
                     self.progress(what, len(found), len(pairs))
                     told = monotonic()
+            took = (monotonic() - start) / max(1, len(found) - before)
+            most = max(1, min(_AT_ONCE, int(_LOOK_S / max(took, 1e-9))))
         if what:
             self.progress(what, len(found), len(pairs))
 

@@ -30,6 +30,9 @@ def check_speed(run: BenchRun) -> Section:
     if not pool:
         section.notes.append("There is nothing to score: no right response is known.")
         return section
+    if run.out_of_time and not run.worker.alive:
+        run.leave_out("speed")
+        return section
     run.tried(pool[:_WARM_UP])
     results = run.tried(_new(pool), "timing")
     _latency(section, [one.seconds for one in results if one.status in ("ok", "unmeasured")])

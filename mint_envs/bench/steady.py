@@ -36,6 +36,9 @@ def check_steadiness(run: BenchRun, section: Section) -> None:
     if run.about["function"]:
         _repeated(section, run.tried(_again(probes), "the same again"))
     first = run.tried(probes, "the first time")
+    if run.out_of_time:
+        run.leave_out("another process, time or thread, and batches")
+        return
     with ExitStack() as stack:
         worker = run.like_this(_another(run, stack))
         there = _there(worker, first)

@@ -16,7 +16,9 @@ from .hacks import CANARY
 from .solvers import expression
 from .written import Wording
 
+_ROUNDED = 1e-3  # of a decimal, up to which another one may be taken for it
 FAULT, POLICY = "fault", "policy"
+CODE = "Python for an answer"
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 PYTHON = f"__import__('sys').modules.setdefault({CANARY!r}, __import__('sys'))"
@@ -48,7 +50,7 @@ def is_number(answer: str) -> bool:
 def other_answers(answer: str) -> Iterator[tuple[str, str]]:
     """Yield (kind, answer) of answers that are wrong, however near they look."""
     if is_number(answer):
-        yield from (one for one in _other_numbers(answer) if not _equal(one[1], answer))
+        yield from (one for one in _other_numbers(answer) if not _as_good(one[1], answer))
     else:
         yield from _other_words(answer)
     yield "no answer in the form", ""
@@ -57,11 +59,13 @@ def other_answers(answer: str) -> Iterator[tuple[str, str]]:
     yield "the form, copied with its placeholder", "your answer"
 
 
-def _equal(text: str, answer: str) -> bool:
+def _as_good(text: str, answer: str) -> bool:
+    """Whether a number is the right one, or rounds a decimal as well as anybody could ask."""
     try:
-        return float(text) == float(answer)
+        given, right = float(text), float(answer)
     except ValueError:
         return False
+    return given == right or ("." in answer and abs(given - right) < _ROUNDED * abs(right))
 
 
 def _other_numbers(answer: str) -> Iterator[tuple[str, str]]:
@@ -79,6 +83,7 @@ def _other_numbers(answer: str) -> Iterator[tuple[str, str]]:
         yield "digits in another order", _other_order(sign, digits)
     else:
         yield "another number", f"{answer}7"
+        yield "another number", _another_digit(answer)
         yield "a fraction left out", answer.partition(".")[0]
     yield "more digits", f"{answer}7"
     yield "more digits", f"{sign}7{digits}"
@@ -89,6 +94,13 @@ def _other_numbers(answer: str) -> Iterator[tuple[str, str]]:
     yield "digits after an underscore", f"{answer}_7"
     for text in ("NaN", "nan", "inf", "-inf", "Infinity"):
         yield "no number at all", text
+
+
+def _another_digit(answer: str) -> str:
+    """Return a decimal with another digit in its first or second place after the point."""
+    whole, _, part = answer.partition(".")
+    at = min(1, len(part) - 1)
+    return f"{whole}.{part[:at]}{(int(part[at]) + 3) % 10}{part[at + 1 :]}"
 
 
 def _other_order(sign: str, digits: str) -> str:
@@ -136,7 +148,7 @@ def _hedges(right: str, wrong: str) -> Iterator[tuple[str, str]]:
 
 def content_attacks(wording: Wording, answer: str, prompt: str) -> Iterator[Attack]:
     """Yield attacks that fill the form with what is no right answer."""
-    yield Attack("Python for an answer", wording.write(PYTHON))
+    yield Attack(CODE, wording.write(PYTHON))
     for kind, other in other_answers(answer):
         yield Attack(kind, wording.write(other))
     wrong = other_value(answer)

@@ -48,7 +48,8 @@ def expression(prompt: str) -> str | None:
         rest = line[line.index(sums[0]) + len(sums[0]) :]
         said = _ASKING_HAN.sub(" ", line.lower().replace(sums[0].lower(), " "))
         words = re.findall(r"[^\W\d_]+", said)
-        alone = len(sums) == 1 and not re.search(r"\d", rest)
+        cut = re.search(r"[-+(]\s*$", line[: line.index(sums[0])]) or "(" in rest
+        alone = len(sums) == 1 and not cut and not re.search(r"\d", rest)
         return sums[0] if alone and set(words) <= _ASKING else None
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
@@ -26,6 +27,7 @@ _GRACE_S = 0.5  # a closed pipe ends it, with its sandbox
 _ENDING_S = 5.0
 _MOST_LOST = 20  # responses that hang or end the process, before it is given up
 _MOST_LOST_S = 300.0  # by the clock, that such responses took
+_SOON_S = 1.0  # and twenty times what the slowest answer took
 _OFTEN = 3  # responses that hang, from which on copies score: they are ended at less cost
 _SLOW_S = 1.0  # an error that takes longer counts with them: memory that runs out, say
 
@@ -100,7 +102,7 @@ class TargetWorker:
         self._threads = 0  # of the process when it was started
         self._function = True
         self._bounds: tuple[float, float] | None = None
-        self._hung = 0
+        self._hung, self._slowest = 0, 0.0
         self.most_lost_s = _MOST_LOST_S
 
     def __enter__(self) -> TargetWorker:
@@ -109,6 +111,11 @@ class TargetWorker:
 
     def __exit__(self, *error: object) -> None:
         self._kill()
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process runs, so that nothing need be loaded for the next response."""
+        return self._child is not None
 
     def _start(self) -> None:
         command = [sys.executable, "-m", "mint_envs.bench.target.worker"]
@@ -129,6 +136,19 @@ class TargetWorker:
         if self._bounds is not None:
             self._send({"do": "range", "bounds": self._bounds})
             self._receive(_START_S)
+        if self._died:
+            self._warm()
+
+    def _warm(self) -> None:
+        """Score something, so that each copy need not import what is imported when it is used."""
+        try:
+            self._send({"do": "warm"})
+            self._receive(self.timeout_s)
+        except WorkerDied:
+            self._kill()
+            self._died = False
+            self._start()
+            self._died = True
 
     def set_range(self, low: float, high: float) -> None:
         """Let rewards be scaled from these bounds."""
@@ -206,12 +226,21 @@ class TargetWorker:
         return list(self.each(pairs))
 
     def each(
-        self, pairs: Sequence[Pair], apart: bool = False, gold: str | None = None
+        self,
+        pairs: Sequence[Pair],
+        apart: bool = False,
+        gold: str | None = None,
+        until: float = math.inf,
     ) -> Iterator[TargetVerdict]:
         """Yield the verdicts one by one, in order; a death costs one response, not the others.
 
-        ``apart``: each response of a function is scored in a copy of the child, for responses
-        that may do anything to the process that scores them. ``gold``: put in place of the rows'.
+        Args:
+            pairs: the problems by their places, and the responses.
+            apart: each response of a function is scored in a copy of the child, for responses that
+                may do anything to the process that scores them.
+            gold: put in place of the rows'.
+            until: on the clock ``monotonic``; no process is started after it, so that what comes
+                after a death then is left out.
         """
         done, many = 0, 64
         apart = (apart or self._died) and self._function
@@ -220,10 +249,14 @@ class TargetWorker:
         while done < len(pairs):
             self._give_up()
             if self._child is None:
+                if time.monotonic() > until:
+                    return
                 self._start()
             chunk = pairs[done : done + many]
             start = time.monotonic()
-            for verdict in self._chunk(chunk, self.timeout_s if apart else 0, gold):
+            for verdict in self._chunk(chunk, self._limit if apart else 0, gold):
+                if verdict.status == "ok":
+                    self._slowest = max(self._slowest, verdict.seconds)
                 if self._is_lost(verdict, apart):
                     self.lost += 1
                     self.lost_s += time.monotonic() - start
@@ -233,12 +266,18 @@ class TargetWorker:
                 start = time.monotonic()
             apart = (apart or self._died) and self._function
 
+    @property
+    def _limit(self) -> float:
+        """Seconds of CPU time for a response: less once one has hung, if all others were fast."""
+        return min(self.timeout_s, _SOON_S + 20 * self._slowest) if self._hung else self.timeout_s
+
     def _is_lost(self, verdict: TargetVerdict, apart: bool) -> bool:
         slow = verdict.status == "error" and verdict.seconds > _SLOW_S
         return slow or verdict.status == "hung" or (verdict.status == "died" and not apart)
 
     def _give_up(self) -> None:
-        if self.lost > _MOST_LOST or self.lost_s > min(self.most_lost_s, _MOST_LOST_S):
+        too_long = self.lost_s > min(self.most_lost_s, _MOST_LOST_S) and self.lost > 1
+        if self.lost > _MOST_LOST or too_long:
             raise WorkerDied(f"{self.lost} responses hung or ended the process")
 
     def _chunk(
@@ -248,7 +287,7 @@ class TargetWorker:
         try:
             self._send({"do": "score", "pairs": chunk, "apart_s": apart_s, "gold": gold})
             for _ in chunk:
-                verdict = TargetVerdict(*self._receive(self.timeout_s + apart_s))
+                verdict = TargetVerdict(*self._receive(self._limit + apart_s))
                 if verdict.ran and not apart_s:
                     self._replace()  # what else it changed in there nobody knows
                     yield verdict

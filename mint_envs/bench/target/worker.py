@@ -290,8 +290,11 @@ def _batch(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
             if in_batches:
                 loaded.task.score_batch([(loaded.problems[i], turns[0]) for i, turns in new])
             else:
-                for index, turns in new:
+                for count, (index, turns) in enumerate(new, 1):
                     loaded.verdict(index, turns)
+                    if perf_counter() - start > request["seconds"]:
+                        done += count - len(batch)
+                        break
             done += len(batch)
             if perf_counter() - start > request["seconds"]:
                 break
@@ -344,6 +347,12 @@ def _threaded(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
         yield in_thread(lambda: loaded.verdict(index, turns))  # noqa: B023
 
 
+def _warm(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
+    """Score words that no test asks for, on the last problem."""
+    loaded.verdict(len(loaded.problems) - 1, ["I do not know what was asked."])
+    yield {}
+
+
 def _together(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
     """Yield what a function of batches gives to all responses in one call; None if it is none."""
     call = getattr(getattr(loaded.task, "call", None), "many", None)
@@ -373,6 +382,7 @@ _REQUESTS: dict[str, Callable[[LoadedTarget, dict[str, Any]], Iterator[Any]]] = 
     "watched": _watched,
     "threaded": _threaded,
     "together": _together,
+    "warm": _warm,
     "clock": _move_clock,
 }
 
