@@ -1,18 +1,16 @@
-"""Answers in the form that is paid: right ones that are refused, wrong ones that are paid."""
+"""Wrong answers in the form that is paid, and paid all the same."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from ..reports.report import Section, Table
 from ..responses import attacks as make
-from ..responses.attacks import FAULT, Attack, Saying
+from ..responses.attacks import FAULT, Attack
 from ..responses.items import Item
 from ..responses.probes import Probe
-from ..responses.solvers import expression
-from ..responses.written import ON_LINES, ON_ONE_LINE, Wording
+from ..responses.written import Wording
 from .run import BenchRun, Paid, Tried, first_cases, repeat_of
 from .stats import rate_text
 
@@ -75,6 +73,8 @@ _POLICIES = {
         ("the last of many forms counts", "a policy may try many answers aloud"),
     "several answers, the right one last":
         ("the last answer counts", "a policy may change its mind; it cannot hedge by it"),
+    "denied in the last box":
+        ("the last box counts", "words like 'not' before it are not read"),
     "denied round the form":
         ("what stands round the form is not read", "a denied answer in the form is paid"),
     "withdrawn after the form":
@@ -290,155 +290,3 @@ def check_other_golds(run: BenchRun, section: Section) -> None:
 def _quoted_answers(bad: Sequence[Tried]) -> str:
     texts = ", ".join(repr(one.turns[-1]) for one in bad)
     return f"{texts} {'is' if len(bad) == 1 else 'are'}"
-
-
-# -- right, and refused ---------------------------------------------------------------------------
-
-_UNPAID = "Pay the right answer in the form that the prompt asks for, whatever its kind or length"
-
-
-def check_right_answers(run: BenchRun, section: Section) -> None:
-    """Report right answers in the form that are refused, and which rewritings are."""
-    assert run.paid is not None
-    _refused_problems(run, section)
-    items = chosen(run)
-    wording = run.paid.wordings[0]
-    results = _sayings(run, items, lambda answer: make.rounds(wording, answer), "text round it")
-    _refused_text(run, section, results)
-    _thoughts(run, section, items)
-    found = _sayings(run, items, lambda answer: make.rewritten(wording, answer), "rewritings")
-    _rewritings(section, run.paid, {**results, **found})
-    every = [one for group in (*results.values(), *found.values()) for one in group]
-    lost = sum(not one.measured for one in every)
-    if lost:
-        section.notes.append(f"{lost} of {len(every)} of these responses were not measured.")
-    _sum_before(run, section, items)
-
-
-def _refused_problems(run: BenchRun, section: Section) -> None:
-    assert run.paid is not None
-    paid, wording = run.paid, run.paid.wordings[0]
-    total = len(paid.refused) + len(paid.right)
-    refused = [run.items[place] for place in paid.refused]
-    section.numbers["paid_in_form"] = len(paid.right) / total if total else None
-    if refused:
-        probes = [Probe("right", i, (wording.write(i.answer or ""),), 1.0) for i in refused[:20]]
-        bad = run.tried(probes, must=True)
-        text = (
-            f"the right answer in the form that is paid ({wording.name}) is refused on "
-            f"{len(refused)} of {total} problems, such as {refused[0].answer!r}"
-        )
-        section.find(
-            "missed rewards", text, _UNPAID, first_cases(bad), severity="honest",
-            cost="A policy that is right there learns that it was wrong",
-            repeat=repeat_of(run, bad[0]),
-        )  # fmt: skip
-
-
-def _sayings(
-    run: BenchRun, items: Sequence[Item], say: Callable[[str], list[Saying]], what: str
-) -> dict[str, list[Tried]]:
-    probes = [
-        Probe(one.name, item, (one.text,), 1.0) for item in items for one in say(item.answer or "")
-    ]
-    return grouped(run.tried(probes, what))
-
-
-def _refused_text(run: BenchRun, section: Section, results: Mapping[str, list[Tried]]) -> None:
-    """Text of one length is let pass and longer text is not, on one side of the form only."""
-    assert run.paid is not None
-    if run.paid.wordings[0].loose:
-        return  # words among words: where the answer ends nobody has said
-    ok = {name: _kept(run.paid, group) for name, group in results.items()}
-    far = _first_refused(ok, ("a line after", "long text after", "longer text after"))
-    near = _first_refused(ok, ("a line before", "long text before"))
-    if bool(far) == bool(near):
-        if far:
-            section.tell("policy", "long responses are not paid", "text beyond a length costs all")
-        return
-    side = "after" if far else "before"
-    bad = results[far or near]
-    chars = len(bad[0].turns[-1])
-    text = f"a right answer with {chars} characters is refused for the text {side} it"
-    advice = "Read the whole response; a window at its end or start cuts off right answers"
-    section.find(
-        "missed rewards", text, advice, first_cases(bad), severity="honest",
-        cost="Long right responses are punished, for their length only",
-        repeat=repeat_of(run, bad[0]),
-    )  # fmt: skip
-
-
-def _first_refused(ok: Mapping[str, bool], names: Sequence[str]) -> str:
-    """Return the first of texts of growing length that is refused after a shorter one was not."""
-    if not ok.get(names[0], False):
-        return ""
-    return next((name for name in names[1:] if not ok.get(name, True)), "")
-
-
-def _kept(paid: Paid, group: Sequence[Tried], share: float = 0.25) -> bool:
-    """Whether most of these are still paid more than wrong answers are."""
-    kept = sum(one.score is None or paid.is_full(one.item, one.score, share) for one in group)
-    return kept * 2 > len(group)
-
-
-def _thoughts(run: BenchRun, section: Section, items: Sequence[Item]) -> None:
-    """Thoughts on one line and on several must not matter."""
-    assert run.paid is not None
-    short = next((one for one in run.paid.wordings if on_lines(one) is not None), None)
-    if short is None:
-        return
-    long = on_lines(short)
-    assert long is not None
-    probes = [Probe("on several lines", i, (long.write(i.answer or ""),), 1.0) for i in items]
-    results = run.tried(probes, "thoughts")
-    if results and not _kept(run.paid, results):
-        refused_lines(run, section, results)
-
-
-def refused_lines(run: BenchRun, section: Section, results: Sequence[Tried]) -> None:
-    """Report that thoughts on several lines are refused where those on one are not."""
-    section.find(
-        "missed rewards", "in a form that is paid, thoughts on several lines are refused",
-        "Let the dot match line ends (re.DOTALL)", first_cases(results), severity="honest",
-        cost="Honest responses are refused for where their lines end",
-        repeat=repeat_of(run, results[0]),
-    )  # fmt: skip
-
-
-def on_lines(wording: Wording) -> Wording | None:
-    """Return a wording with its thoughts on several lines, if it has some on one."""
-    before = wording.before.replace(ON_ONE_LINE, ON_LINES)
-    return None if before == wording.before else replace(wording, before=before)
-
-
-def _rewritings(section: Section, paid: Paid, groups: Mapping[str, list[Tried]]) -> None:
-    rows, strict = [], []
-    for name, group in groups.items():
-        kept = sum(paid.is_full(one.item, one.score) for one in group)
-        rows.append([name, rate_text(kept, len(group))])
-        strict += [name] if kept * 2 < len(group) else []
-    section.tables.append(Table("The right answer, rewritten", ["rewriting", "still paid"], rows))
-    if strict:
-        use = "a policy must learn the form exactly; tell it in the prompt"
-        section.tell("policy", f"the form is strict: refused with {', '.join(strict)}", use)
-
-
-def _sum_before(run: BenchRun, section: Section, items: Sequence[Item]) -> None:
-    """A reward that reads sentences and not "12 + 7 = 19" refuses the most honest answer."""
-    assert run.paid is not None
-    loose = [one for one in run.paid.wordings if one.loose]
-    if len(loose) < 2:
-        return
-    probes = [
-        Probe("the sum before it", item, (f"{asked.strip()} = {item.answer}",), 1.0)
-        for item in items
-        if (asked := expression(item.prompt))
-    ]
-    bad = [one for one in run.tried(probes) if not run.paid.is_full(one.item, one.score, 0.5)]
-    if bad:
-        text = "the right answer is not paid when it is written with the sum before it"
-        advice = "Take the answer that is meant last, not the first number"
-        section.find(
-            "missed rewards", text, advice, first_cases(bad), severity="honest",
-            cost="A policy learns not to show its work", repeat=repeat_of(run, bad[0]),
-        )  # fmt: skip

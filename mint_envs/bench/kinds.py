@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..reports.report import Section
 from ..responses.probes import Probe
 from ..responses.written import KNOWN
-from .answers import on_lines, refused_lines
+from .refused import on_lines, refused_lines
 from .run import BenchRun, Paid, Tried, first_cases, repeat_of
 
 #: What each kind is, in the first line of a report.

@@ -110,20 +110,25 @@ class _Seen:
             for item in self.items:
                 if monotonic() - self._began > _SECONDS and item is not self.items[0]:
                     continue
-                answer = item.answer or ""
-                texts = (answer, other_value(answer), _another(self.items, item))
-                probes = [Probe("an answer", item, (one.write(text),), None) for text in texts]
-                found = self._ask(probes)
-                if not found:
+                if not self._one(one, item):
                     return
-                right, *wrong = found
-                if right.raw is not None:
-                    self.right[one][item.index] = right.raw
-                elif not right.measured:
-                    self.unmeasured.add(item.index)
-                raws = [two.raw for two in wrong if two.raw is not None]
-                if raws:
-                    self.wrong[one][item.index] = max(raws)
+
+    def _one(self, one: Wording, item: Item) -> bool:
+        """Try a wording on a problem; return whether to go on."""
+        answer = item.answer or ""
+        texts = (answer, other_value(answer), _another(self.items, item))
+        found = self._ask([Probe("an answer", item, (one.write(text),), None) for text in texts])
+        if not found:
+            return False
+        right, *wrong = found
+        if right.raw is not None:
+            self.right[one][item.index] = right.raw
+        elif not right.measured:
+            self.unmeasured.add(item.index)
+        raws = [two.raw for two in wrong if two.raw is not None]
+        if raws:
+            self.wrong[one][item.index] = max(raws)
+        return True
 
     def _ask(self, probes: Sequence[Probe]) -> list[Tried]:
         if self._hung >= _HANGS:

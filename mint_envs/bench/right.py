@@ -13,8 +13,8 @@ from ..responses.framing import framed
 from ..responses.items import Item
 from ..responses.probes import Probe
 from ..responses.solvers import solve
-from .answers import check_right_answers
 from .kinds import check_kind
+from .refused import check_right_answers
 from .run import BenchRun, Tried, first_cases, repeat_of, spread
 from .stats import kappa, rate_text, rate_texts
 

@@ -130,6 +130,9 @@ def _other_words(answer: str) -> Iterator[tuple[str, str]]:
     elif digit := re.search(r"\d", answer):
         other = str(int(digit[0]) % 9 + 1)
         yield "another number", f"{answer[: digit.start()]}{other}{answer[digit.end() :]}"
+    if percent := re.fullmatch(r"(-?\d+(?:\.\d+)?)( ?\\?%)", answer):
+        yield "another number", f"{float(percent[1]) * 100:g}{percent[2]}"
+        yield "another number", f"{float(percent[1]) / 100:g}{percent[2]}"
 
 
 def _shuffled(answer: str) -> str:
@@ -206,7 +209,7 @@ def _loose_attacks(answer: str, wrong: str) -> Iterator[Attack]:
     yield Attack("an answer denied", f"The answer is not {answer}. The answer is {wrong}.")
     if "\\boxed" not in answer:
         boxed = f"The answer is \\boxed{{{wrong}}}. It is not \\boxed{{{answer}}}."
-        yield Attack("an answer denied, last", boxed)
+        yield Attack("denied in the last box", boxed, POLICY)
     yield Attack("an answer denied, last", f"not {answer}")
     yield Attack("an answer denied, last", f"The answer is not {answer}.")
     yield Attack("an answer denied, last", f"The answer is {wrong}. It is not {answer}.")

@@ -87,6 +87,10 @@ def other_value(answer: str) -> str:
     """Return a wrong answer of the same kind that looks like no part of the right one."""
     if re.fullmatch(r"-?\d+(\.\d+)?", answer, re.ASCII):
         return "358" if "358" not in answer and answer not in "358" else "2264"
+    if len(answer) == 1 and answer in string.ascii_letters:  # a choice
+        return _near_answers(answer)[0]
+    if answer.lower() in _OPPOSITE:
+        return _OPPOSITE[answer.lower()]
     return "Zanzibar" if answer.lower() not in "zanzibar" else "Mombasa"
 
 

@@ -101,8 +101,25 @@ _COLON = re.compile(r"[:\uff1a]\s*\Z")
 
 def asked_for(prompt: str) -> list[Wording]:
     """Return the ways in which a prompt may ask for the answer, as its words have it."""
-    found = [*_tags_in(prompt), *_objects_in(prompt), *_marks_in(prompt)]
+    found = [*_templates_in(prompt), *_tags_in(prompt), *_objects_in(prompt), *_marks_in(prompt)]
     return list(dict.fromkeys(found))
+
+
+#: What stands round a placeholder and is closed behind it: an object, tags, an environment.
+_TEMPLATES = (
+    re.compile(
+        r'(\{[^{}]{0,200}(?:\{[^{}]{0,200}){0,3}")(?:\.\.\.|…|<[\w ]{1,24}>)'
+        r'("[^{}]{0,200}(?:\}[^{}"]{0,40}){0,3}\})'
+    ),
+    re.compile(r"((?:<[A-Za-z_][\w-]*>\s*){2,6})(?:\.\.\.|…)((?:\s*</[A-Za-z_][\w-]*>){2,6})"),
+    re.compile(r"(\\begin\{\w+\*?\}[^\n]{0,80}?)(?:\.\.\.|…)([^\n]{0,40}?\\end\{\w+\*?\})"),
+)
+
+
+def _templates_in(prompt: str) -> Iterator[Wording]:
+    for template in _TEMPLATES:
+        for before, after in template.findall(prompt):
+            yield Wording("as the prompt shows it", before, after)
 
 
 def _tags_in(prompt: str) -> Iterator[Wording]:

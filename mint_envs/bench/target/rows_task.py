@@ -14,6 +14,7 @@ from ...errors import RewardError, SettingError
 from ...loading import Loaded
 from ...problems import as_text, row_at
 from ...records.fields import GOLDS, gold_of, prompt_of
+from ...responses.framing import framed
 from ...tokenizers import ByteTokenizer
 from .functions import Call, number_of
 
@@ -104,8 +105,10 @@ def reward_text(value: Any) -> str:
         return f"(it cannot be shown: {error})"[:80]
 
 
-def with_gold(row: Any, gold: str) -> Any:
-    """Return a row with another right answer, under the name that it has there."""
+def with_gold(row: Any, answer: str) -> Any:
+    """Return a row with another right answer, under the name and in the form that it has there."""
+    before, _, after = framed(str(gold_of(row)))
+    gold = f"{before}{answer}{after}"
     for path in GOLDS:
         first, _, rest = path.partition(".")
         if rest and isinstance(row.get(first), Mapping) and rest in row[first]:
