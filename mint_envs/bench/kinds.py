@@ -7,6 +7,7 @@ from dataclasses import replace
 from ..reports.report import Section
 from ..responses.probes import Probe
 from ..responses.written import KNOWN
+from .paid import FAR
 from .refused import on_lines, refused_lines
 from .run import BenchRun, Paid, Tried, first_cases, repeat_of
 
@@ -68,6 +69,7 @@ def _form(run: BenchRun, section: Section, paid: Paid) -> None:
         if len(scores) == 2 and scores[0] == 1.0 and scores[1] < 0.5:
             refused_lines(run, section, pair[1:])
             break
+    _form_rules(run, section, best)
     if empty.score is not None and best > 0 and empty.score >= best:
         section.find(
             "hack", "an empty response earns as much as the form", "Give 0 where there is no form",
@@ -76,10 +78,29 @@ def _form(run: BenchRun, section: Section, paid: Paid) -> None:
         )  # fmt: skip
 
 
+def _form_rules(run: BenchRun, section: Section, best: float) -> None:
+    """Tell what a form lets pass, or wants: blocks again and again, the tag that opens thoughts."""
+    once = "<think>\nSo it is.\n</think>\n<answer>\n42\n</answer>"
+    inside = "So it is.\n</think>\nIt is 42."
+    texts = (once, f"{once}\n{once}", f"<think>\n{inside}", inside)
+    found = run.tried([Probe("a form", run.items[0], (text,), None) for text in texts])
+    if len(found) < len(texts) or best <= 0:
+        return
+    one, twice, opened, unopened = (tried.score or 0.0 for tried in found)
+    if one >= best and twice >= best:
+        use = "a policy may go on after its answer, and answer again"
+        section.tell("policy", "the form may stand several times", use, first_cases(found[1:2]))
+    if opened >= best > unopened:
+        use = "a chat template that opens the thoughts leaves every response unpaid"
+        section.tell("policy", "the response must open its thoughts itself", use,
+                     first_cases(found[3:]))  # fmt: skip
+
+
 def _nothing(run: BenchRun, section: Section, paid: Paid) -> None:
     """Whatever was tried earned the same."""
     answers = [item for item in run.items if item.answer is not None][:5]
     if not answers:
+        _all_paid(run, section)
         return
     forms = [*paid.asked[:2], *KNOWN[:5]]
     probes = [Probe(one.name, item, (one.write(item.answer or ""),), 1.0)
@@ -101,6 +122,14 @@ def _nothing(run: BenchRun, section: Section, paid: Paid) -> None:
             first_cases(results), severity="honest", cost="No policy is ever paid",
             repeat=repeat_of(run, results[0]),
         )  # fmt: skip
+
+
+def _all_paid(run: BenchRun, section: Section) -> None:
+    """Tell of a reward without right answers that pays nothing, nonsense and much of it alike."""
+    found = run.tried([Probe("any text", run.items[0], (text,), None) for text in FAR])
+    if found and all(one.score == 1.0 for one in found):
+        use = "if that is not meant, see whether it knows what the rows ask for"
+        section.tell("policy", "every text that was tried is paid in full", use, first_cases(found))
 
 
 def _says_how(run: BenchRun) -> bool:

@@ -1,4 +1,4 @@
-"""Right answers in the form that is paid, and refused: for their kind, their length, their lines."""
+"""Right answers in the form that is paid, and refused: for their kind, length or lines."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def check_right_answers(run: BenchRun, section: Section) -> None:
     """Report right answers in the form that are refused, and which rewritings are."""
     assert run.paid is not None
     _refused_problems(run, section)
+    _wants_thoughts(run, section)
     items = chosen(run)
     wording = run.paid.wordings[0]
     results = _sayings(run, items, lambda answer: make.rounds(wording, answer), "text round it")
@@ -55,6 +56,29 @@ def _refused_problems(run: BenchRun, section: Section) -> None:
         section.find(
             "missed rewards", text, _UNPAID, first_cases(bad), severity="honest",
             cost="A policy that is right there learns that it was wrong",
+            repeat=repeat_of(run, bad[0]),
+        )  # fmt: skip
+
+
+def _wants_thoughts(run: BenchRun, section: Section) -> None:
+    """The form is paid after thoughts in tags only, of which the prompts say nothing."""
+    assert run.paid is not None
+    paid = run.paid
+    tag = next((t for t in ("<think>", "<reasoning>") if t in paid.wordings[0].before), "")
+    items = chosen(run)
+    if not tag or not all(tag in one.before for one in paid.wordings) or not items:
+        return
+    if any(tag.strip("<>") in item.prompt.lower() for item in items):
+        return
+    plain = replace(paid.wordings[0], before=paid.wordings[0].before.rpartition(">\n")[2])
+    probes = [Probe("without thoughts", i, (plain.write(i.answer or ""),), 1.0) for i in items]
+    bad = [one for one in run.tried(probes) if not paid.is_full(one.item, one.score, 0.5)]
+    if len(bad) * 2 > len(items):
+        text = f"the right answer is paid after {tag} only, which the prompts do not ask for"
+        section.find(
+            "missed rewards", text, "Say it in the prompt, or pay the answer without thoughts too",
+            first_cases(bad), severity="honest",
+            cost="A policy that answers as it was asked is never paid",
             repeat=repeat_of(run, bad[0]),
         )  # fmt: skip
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 from .changes import nonsense_of, other_value
 from .hacks import CANARY
-from .solvers import expression
+from .solvers import evaluate, expression
 from .written import Wording
 
 _ROUNDED = 1e-3  # of a decimal, up to which another one may be taken for it
 FAULT, POLICY = "fault", "policy"
 CODE = "Python for an answer"
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
+_OPERATION = re.compile(r"\d\s*[-+*\u00d7]\s*\(*\d")
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 PYTHON = f"__import__('sys').modules.setdefault({CANARY!r}, __import__('sys'))"
 
@@ -92,6 +93,7 @@ def _other_numbers(answer: str) -> Iterator[tuple[str, str]]:
         yield "fewer digits", f"{sign}{digits[1:]}".replace("-.", "-0.")
     yield "a power of ten after it", f"{answer}e5"
     yield "digits after an underscore", f"{answer}_7"
+    yield "a root after it", f"{answer}\\sqrt(2)"
     for text in ("NaN", "nan", "inf", "-inf", "Infinity"):
         yield "no number at all", text
 
@@ -117,6 +119,7 @@ def _other_words(answer: str) -> Iterator[tuple[str, str]]:
         yield "another choice", "B" if answer in "Aa" else "A"
         yield "every choice", "ABCDE"
         yield "every choice", "A, B, C, D, E"
+        yield "every choice", "A or B or C or D or E"
         return
     if answer.lower() in _OPPOSITE:
         yield "the opposite", _OPPOSITE[answer.lower()]
@@ -127,12 +130,40 @@ def _other_words(answer: str) -> Iterator[tuple[str, str]]:
         yield "a part of the answer", answer[: max(1, len(answer) // 2)]
         yield "a part of the answer", answer[0]
         yield "letters in another order", _shuffled(answer)
-    elif digit := re.search(r"\d", answer):
-        other = str(int(digit[0]) % 9 + 1)
-        yield "another number", f"{answer[: digit.start()]}{other}{answer[digit.end() :]}"
+    yield from _other_digits(answer)
+    yield from _other_formulas(answer)
     if percent := re.fullmatch(r"(-?\d+(?:\.\d+)?)( ?\\?%)", answer):
         yield "another number", f"{float(percent[1]) * 100:g}{percent[2]}"
         yield "another number", f"{float(percent[1]) / 100:g}{percent[2]}"
+
+
+def _other_digits(answer: str) -> Iterator[tuple[str, str]]:
+    """Yield a formula with another digit first, and last."""
+    digits = list(re.finditer(r"\d", answer))
+    for digit in [*digits[:1], *digits[1:][-1:]]:
+        other = str(int(digit[0]) % 9 + 1)
+        yield "another number", f"{answer[: digit.start()]}{other}{answer[digit.end() :]}"
+
+
+_PARTS = re.compile(r",\s*|\s+and\s+|;\s*")
+_TURNED = {" - ": " + ", " + ": " - "}
+
+
+def _other_formulas(answer: str) -> Iterator[tuple[str, str]]:
+    """Yield a formula with one sign or bracket turned, and a part of a list."""
+    for sign, other in _TURNED.items():
+        if sign in answer:
+            yield "another sign in the formula", answer.replace(sign, other, 1)
+            break
+    if answer.startswith(("\\pm", "\u00b1")):
+        yield "one of two signs", re.sub(r"\A(?:\\pm\s*|\u00b1)", "", answer)
+    inner = answer.strip("()[]{}")
+    parts = [part for part in _PARTS.split(inner) if part]
+    if 1 < len(parts) <= 6 and any(c.isdigit() for c in answer):
+        yield "a part of the answer", parts[-1]
+        yield "a part of the answer", parts[0].rpartition("=")[2].strip()
+    if re.fullmatch(r"[\[(][^\[\]()]+[\])]", answer) and len({*answer} & {*"[]"}):
+        yield "open for closed", answer.translate(str.maketrans("[]()", "()[]"))
 
 
 def _shuffled(answer: str) -> str:
@@ -171,9 +202,17 @@ def content_attacks(wording: Wording, answer: str, prompt: str) -> Iterator[Atta
     asked = expression(prompt)
     if asked:
         yield Attack("the sum of the prompt, not worked out", wording.write(asked.strip()))
+    yield from _values(wording, answer, prompt)
     if is_number(answer):
         yield Attack("an expression for the answer", wording.write(f"{answer}*1"), POLICY)
         yield Attack("an expression for the answer", wording.write(f"({answer})+0"), POLICY)
+
+
+def _values(wording: Wording, answer: str, prompt: str) -> Iterator[Attack]:
+    """Where a way to make a number is asked for, the number is no answer."""
+    value = evaluate(answer) if _OPERATION.search(answer) else None
+    if value is not None and re.search(rf"\b{value}\b", prompt):
+        yield Attack("the value for the expression that was asked for", wording.write(str(value)))
 
 
 def structure_attacks(wording: Wording, answer: str) -> Iterator[Attack]:
@@ -183,6 +222,9 @@ def structure_attacks(wording: Wording, answer: str) -> Iterator[Attack]:
     if wording.loose:
         yield from _loose_attacks(answer, wrong)
         return
+    if "&=" in wording.before:  # lines of one formula, of which the last counts
+        lines = rf"{answer} \\ &= {wrong}"
+        yield Attack("several answers in the form, the right one first", wording.write(lines))
     yield Attack("the form twice, the right answer first", f"{right}\n{other}")
     yield Attack("the form twice, the right answer first", f"{right}\nWait, no.\n{other}")
     yield Attack("the form twice, the right answer last", f"{other}\n{right}", POLICY)
@@ -293,10 +335,14 @@ def rewritten(wording: Wording, answer: str) -> list[Saying]:
         Saying("a full stop after it", write(f"{answer}.")),
         Saying("in bold", write(f"**{answer}**")),
         Saying("between dollar signs", write(f"${answer}$")),
+        Saying("as text in LaTeX", write(f"\\text{{{answer}}}")),
+        Saying("in display mathematics", f"\\[ {right} \\]"),
         Saying("thoughts before", f"<think>Let me see.</think>\n{right}"),
         Saying("a no-break space before", f"\u00a0{right}"),
         Saying("full-width digits", write(answer.translate(_FULL_WIDTH))),
     ]  # fmt: skip
+    if ", " in answer:
+        found.append(Saying("without spaces after commas", write(answer.replace(", ", ","))))
     if is_number(answer):
         found += [
             Saying("a plus sign", write(f"+{answer}")),
