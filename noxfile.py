@@ -91,7 +91,9 @@ def rewards_trl(session: nox.Session) -> None:
 @nox.session(tags=["rewards"])
 def rewards_verl(session: nox.Session) -> None:
     """verl's rewards, each loaded by its file."""
-    needs = ("pylatexenc", "mathruler", "tensordict==0.15.3", "ray==2.60.0", "codetiming")
+    needs = (
+        "pylatexenc", "mathruler", "tensordict==0.15.3", "ray==2.60.0", "codetiming", "omegaconf",
+    )  # fmt: skip
     published(session, "verl", "verl==0.9.1", needs=needs)
 
 
@@ -118,8 +120,13 @@ def rewards_gym(session: nox.Session) -> None:
 def rewards_r1(session: nox.Session) -> None:
     """open-r1's rewards, from its repository; its modules want the TRL of its time."""
     source = "open-r1 @ git+https://github.com/huggingface/open-r1@1416fa0"
-    needs = ("math-verify[antlr4_13_2]", "aiofiles", "async-lru", "pandas", "e2b-code-interpreter")
-    published(session, "open-r1", source, "trl==0.18.0", needs=needs)
+    needs = (
+        "math-verify[antlr4_13_2]", "aiofiles", "aiohttp", "async-lru", "datasets==5.2.0",
+        "e2b-code-interpreter", "jieba", "langdetect", "morphcloud==0.1.67", "pandas",
+        "python-dotenv",
+    )  # fmt: skip
+    alone = (source, "trl==0.18.0", "accelerate==1.15.0")
+    published(session, "open-r1", *alone, needs=needs)
 
 
 def _is_ours(path: Path) -> bool:

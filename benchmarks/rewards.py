@@ -63,7 +63,8 @@ def problems(one: Published) -> list[dict[str, Any]]:
             for i in range(12)
         ]
     pairs = WORDS if one.golds == "words" else WHOLE
-    gold = "${}$" if one.name == "accuracy_reward" and one.library == "open-r1" else "{}"
+    reads_latex = one.library == "open-r1" and one.means.startswith("right")
+    gold = "${}$" if reads_latex else "{}"
     rows = [
         {"prompt": f"{asked}\n{ASKS[kind]}", "answer": gold.format(answer)}
         for asked, answer in pairs

@@ -3,8 +3,8 @@
     python -m tests.bench_known              # all, and the share that is found
     python -m tests.bench_known small_values
 
-A fault counts as found if a finding names its kind, and as told if a rule does (a strict form, say):
-the words that must stand there are in ``SIGNS``.
+A fault counts as found if a finding names its kind, and as told if a rule does (a strict form,
+say): the words that must stand there are in ``SIGNS``.
 """
 
 from __future__ import annotations

@@ -171,9 +171,9 @@ def call_of_a_tool(response: str, answer: str) -> float:
 
 
 def yes_or_no(response: str, answer: str) -> bool:
-    """The first word, and it must be the only one of the two."""
-    found = re.findall(r"\b(yes|no)\b", response.lower())
-    return len(found) == 1 and found[0] == answer and "not" not in response.lower()
+    """The one word, or a sentence that ends with it."""
+    found = re.fullmatch(r"(?:so )?(?:the answer is )?(yes|no)\W*", response.strip().lower())
+    return found is not None and found[1] == answer
 
 
 #: name: (what its prompts ask for, its golds)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import known_rewards
 import planted_odd
 import planted_rewards
 import pytest
@@ -100,6 +101,15 @@ def test_the_sets_are_as_large_and_as_mixed_as_they_say() -> None:
     assert len(kinds) >= 15
     assert len(forms) >= 5
     assert len(sound_rewards.SOUND) >= 15
+
+
+@pytest.mark.parametrize("number", range(len(known_rewards.KNOWN)))
+def test_a_known_fault_is_behaved_as_it_was_told(number: int) -> None:
+    function, rows = known_rewards.KNOWN[number]
+    fault = known_rewards.faults()[number]
+    own = rows[0] if fault["prompt"] else {**rows[0], "answer": fault["answer"]}
+    call = adapt(function, function.__name__)
+    assert number_of(call(own, own["prompt"], fault["response"])) == fault["gets"]
 
 
 def test_known_faults_say_where_and_what() -> None:
