@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..reports.report import Section
+from ..responses.changes import other_value
 from ..responses.probes import Probe
 from ..responses.written import KNOWN
 from .paid import FAR
@@ -108,6 +109,7 @@ def _nothing(run: BenchRun, section: Section, paid: Paid) -> None:
     results = [one for one in run.tried(probes) if one.score is not None]
     if not results:
         return
+    _others_paid(run, section, results)
     if all(one.score == 1.0 for one in results):
         section.find(
             "hack", "everything that was tried earns the full mark, right or wrong",
@@ -130,6 +132,30 @@ def _all_paid(run: BenchRun, section: Section) -> None:
     if found and all(one.score == 1.0 for one in found):
         use = "if that is not meant, see whether it knows what the rows ask for"
         section.tell("policy", "every text that was tried is paid in full", use, first_cases(found))
+
+
+def _others_paid(run: BenchRun, section: Section, right: list[Tried]) -> None:
+    """Right answers are paid, and those of other problems as well."""
+    if "gold" not in run.about["sees"]:
+        return
+    answers = [item.answer or "" for item in run.items if item.answer is not None]
+    probes, wrong = [], []
+    for one in right:
+        others = [text for text in answers if text != one.item.answer]
+        before, _, after = one.turns[0].rpartition(one.item.answer or "")
+        if one.score == 1.0 and others:
+            for kept, text in ((probes, others[0]), (wrong, other_value(one.item.answer or ""))):
+                kept.append(replace(one, turns=(f"{before}{text}{after}",), want=0.0))
+    bad = [one for one in run.tried(probes) if one.score == 1.0]
+    if bad and not any(one.score == 1.0 for one in run.tried(wrong)):
+        text = (
+            f"another number: the answers of other problems are paid, {len(bad)} of {len(probes)}"
+        )
+        section.find(
+            "hack", text, "Compare with the answer that was asked for", first_cases(bad),
+            severity="exploitable", cost="A policy is paid for any answer of the right look",
+            repeat=repeat_of(run, bad[0]),
+        )  # fmt: skip
 
 
 def _says_how(run: BenchRun) -> bool:

@@ -99,7 +99,9 @@ class _Seen:
         """Texts that show how far rewards go that read no answer: empty, long, repeated ones."""
         items = (self.items or self.run.items)[:2]
         for item in items:
-            for text in FAR:
+            # Where nothing is right or wrong, the forms that are known have not been tried yet.
+            forms = [] if self.items else [*asked_for(item.prompt)[:4], *KNOWN]
+            for text in (*FAR, *(one.write("42") for one in forms)):
                 self._ask([Probe("how far it goes", item, (text,), None)])
 
     def _try(self, wordings: Sequence[Wording]) -> None:

@@ -26,7 +26,12 @@ def check_correctness(run: BenchRun) -> Section:
     """Return what labels say, and what is known without them."""
     section = Section("right", "Does it pay what is right, and nothing else?")
     if run.cases:
-        _labelled(section, run.saved(run.cases, "labelled responses"))
+        results = run.saved(run.cases, "labelled responses")
+        _labelled(section, results)
+    if run.options.battery:
+        section.tables.append(_by_kind(results))
+        _compared(run, section)
+        return section
     _solved(run, section, run.tried(_solver_probes(run), "solved from the prompt", must=True))
     if not run.about["same_again"] and section.numbers["oracle"] is not None:
         section.notes.append("build_dataset() gives other problems each time: it is not seeded.")
@@ -40,10 +45,7 @@ def check_correctness(run: BenchRun) -> Section:
         section.notes.append(
             "No right response is known: give rows with an answer, a column 'right', or --cases."
         )
-    if run.reference is not None:
-        pool = _compared_probes(run)
-        pair = run.tried(pool, "this one"), run.tried(pool, by=run.reference)
-        _agreement(section, str(run.options.against), *pair)
+    _compared(run, section)
     return section
 
 
@@ -69,6 +71,22 @@ def _labelled(section: Section, every: Sequence[Tried]) -> None:
     if missed:
         text = f"{len(missed)} of {len(right)} responses that are labelled right are not paid"
         section.find("missed rewards", text, _UNPAID, first_cases(missed), severity="honest")
+
+
+def _by_kind(results: Sequence[Tried]) -> Table:
+    """Return for each kind of case how many got the right verdict."""
+    table = Table("By kind", ["kind", "cases", "accuracy", "false", "missed", "unmeasured"])
+    groups: dict[str, list[Tried]] = defaultdict(list)
+    for one in results:
+        groups[one.name].append(one)
+    for name, group in groups.items():
+        known = [one for one in group if one.measured]
+        false = sum(one.paid and not one.want for one in known)
+        missed = sum(not one.paid and bool(one.want) for one in known)
+        rate = f"{(len(known) - false - missed) / len(known):.0%}" if known else "none"
+        counts = [str(false), str(missed), str(len(group) - len(known))]
+        table.rows.append([name, str(len(group)), rate, *counts])
+    return table
 
 
 def _hit_rate(hits: int, total: int) -> float | None:
@@ -226,6 +244,26 @@ def _written(section: Section, results: Sequence[Tried]) -> None:
 
 
 # -- two functions --------------------------------------------------------------------------------
+
+
+def _compared(run: BenchRun, section: Section) -> None:
+    """Compare with the other target, if there is one."""
+    if run.reference is None:
+        return
+    pool = _compared_probes(run)
+    first = run.saved(run.cases, "this one") if run.options.battery else run.tried(pool, "this one")
+    second = run.tried(pool, by=run.reference, must=bool(run.options.battery))
+    _agreement(section, str(run.options.against), first, second)
+    if run.options.battery:
+        _other_by_kind(section, str(run.options.against), second)
+
+
+def _other_by_kind(section: Section, name: str, results: Sequence[Tried]) -> None:
+    """The same table for the other target, where it has errors."""
+    table = _by_kind(results)
+    wrong = [row for row in table.rows if row[3:] != ["0", "0", "0"]]
+    table.title = f"Errors of {name}, by kind"
+    section.tables += [replace(table, rows=wrong)] if wrong else []
 
 
 def _compared_probes(run: BenchRun) -> list[Probe]:

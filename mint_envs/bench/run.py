@@ -19,6 +19,7 @@ from ..reports.report import CASES, Case, Tell, quoted_cases
 from ..responses.items import Item
 from ..responses.probes import Probe
 from ..responses.written import Wording
+from .batteries import battery
 from .target.client import Pair, TargetVerdict, TargetWorker
 from .target.targets import Target
 
@@ -36,6 +37,7 @@ class Options:
 
     Args:
         cases: file of labelled responses.
+        battery: name of labelled responses that ship, in place of such a file.
         responses: file of saved responses.
         data: file of problems, for a function.
         against: another target, a stricter reference.
@@ -55,6 +57,7 @@ class Options:
     """
 
     cases: str | None = None
+    battery: str | None = None
     responses: str | None = None
     data: str | None = None
     against: str | None = None
@@ -86,6 +89,7 @@ class Options:
         Raises:
             SettingError: a number is out of bounds.
         """
+        require(not (self.cases and self.battery), "give a file of cases or a battery, not both")
         for name in ("problems", "group", "workers", "texts"):
             value = getattr(self, name)
             require(value >= 1, f"{name}={value} must be at least 1")
@@ -284,7 +288,8 @@ class BenchRun:
     def probes_of(self, rows: Sequence[Saved]) -> list[Probe]:
         """Return saved responses as probes that are named by their lines."""
         return [
-            Probe(f"line {row.line}", self.items[row.item], row.turns, row.label) for row in rows
+            Probe(row.kind or f"line {row.line}", self.items[row.item], row.turns, row.label)
+            for row in rows
         ]
 
 
@@ -308,8 +313,8 @@ def repeat_of(run: BenchRun, one: Tried) -> str:
     if len(text) > _LONGEST:
         return ""
     options = run.options
-    files = (("--data", options.data), ("--cases", options.cases))
-    given = [part for name, value in files if value for part in (name, value)]
+    named = (("--data", options.data), ("--cases", options.cases), ("--battery", options.battery))
+    given = [part for name, value in named if value for part in (name, value)]
     settings = [f"--set={name}={value}" for name, value in run.target.settings.items()]
     place = ["--row", str(one.item.index)]
     words = ["mint-envs", "bench", run.target.name, *given, *settings, *place, "--try", text]
@@ -342,6 +347,8 @@ def read_files(options: Options) -> tuple[list[Saved], list[Saved], list[dict[st
     from ..datasets import load_rows
 
     cases = read_saved(options.cases, labelled=True) if options.cases else []
+    if options.battery:
+        cases = battery(options.battery)
     responses = read_saved(options.responses) if options.responses else []
     rows = [dict(row) for row in load_rows(options.data)] if options.data else []
     return cases, responses, [*rows, *problems_of([*cases, *responses])]

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from ..bench.batteries import BATTERIES
 from ..bench.bench import PARTS, bench, try_one
 from ..bench.floors import missed, with_floors
 from ..bench.run import Options
@@ -25,6 +26,9 @@ from .options import FILE, report_options, settings_option
 @click.argument("target", required=False)
 @click.option(
     "--cases", type=FILE, help="Labelled responses: prompt, response, label (and answer)."
+)
+@click.option(
+    "--battery", type=click.Choice(list(BATTERIES)), help="Labelled cases that ship, by kind."
 )
 @click.option("--responses", type=FILE, help="Saved responses: several to each prompt.")
 @click.option("--data", type=FILE, help="Problems for a function: rows with prompt and answer.")
@@ -76,6 +80,7 @@ def command(
       mint-envs bench mint/Math-v0
       mint-envs bench rewards.py:exact --data problems.jsonl --html report.html
       mint-envs bench rewards.py:exact --cases labelled.jsonl --min-accuracy 0.99
+      mint-envs bench mint_envs.math:grade --battery math
       mint-envs bench mint/Math-v0 --responses rollouts.jsonl --only learning
       mint-envs bench rewards.py:exact --data problems.jsonl --against mint_envs.math:grade
       mint-envs bench --judge http://localhost:8000/v1 --judge-model Qwen/Qwen3-8B

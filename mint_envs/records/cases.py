@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,17 @@ _OF_RESPONSE = {*RESPONSE, *LABEL, "reward", "score", "step", "logprobs", "token
 
 @dataclass(frozen=True)
 class Saved:
-    """One response of a file; ``item`` is the position of its problem, ``label`` its worth."""
+    """One response of a file; ``item`` is the position of its problem, ``label`` its worth.
+
+    ``kind``: what was done to make it, if that is known.
+    """
 
     line: int
     turns: tuple[str, ...]
     label: float | None
     row: Row
     item: int = -1
+    kind: str = ""
 
 
 def read_saved(path: str, labelled: bool = False) -> list[Saved]:
@@ -153,7 +157,7 @@ class Matcher:
                 "'problem_id' or 'prompt' as the environment has it"
             )
         self._check_id(found, one, path)
-        return Saved(one.line, one.turns, one.label, one.row, found)
+        return replace(one, item=found)
 
     def _check_id(self, found: int, one: Saved, path: str) -> None:
         """Refuse a row whose number names another problem here: its settings were others."""
