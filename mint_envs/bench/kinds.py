@@ -45,6 +45,8 @@ def lead_of(run: BenchRun) -> str:
 def check_kind(run: BenchRun, section: Section) -> None:
     """Ask of a reward that reads no answer what its kind can be asked."""
     assert run.paid is not None
+    if run.paid.kind in ("form", "nothing") and "gold" in run.about["sees"]:
+        _others_paid(run, section, _right_ones(run, run.paid))
     if run.paid.kind == "form":
         _form(run, section, run.paid)
     elif run.paid.kind == "nothing":
@@ -85,9 +87,12 @@ def _form_rules(run: BenchRun, section: Section, best: float) -> None:
     inside = "So it is.\n</think>\nIt is 42."
     texts = (once, f"{once}\n{once}", f"<think>\n{inside}", inside)
     found = run.tried([Probe("a form", run.items[0], (text,), None) for text in texts])
-    if len(found) < len(texts) or best <= 0:
+    if len(found) < len(texts):
         return
     one, twice, opened, unopened = (tried.score or 0.0 for tried in found)
+    best = max(best, one, opened)
+    if best <= 0:
+        return
     if one >= best and twice >= best:
         use = "a policy may go on after its answer, and answer again"
         section.tell("policy", "the form may stand several times", use, first_cases(found[1:2]))
@@ -99,17 +104,12 @@ def _form_rules(run: BenchRun, section: Section, best: float) -> None:
 
 def _nothing(run: BenchRun, section: Section, paid: Paid) -> None:
     """Whatever was tried earned the same."""
-    answers = [item for item in run.items if item.answer is not None][:5]
-    if not answers:
+    if all(item.answer is None for item in run.items):
         _all_paid(run, section)
         return
-    forms = [*paid.asked[:2], *KNOWN[:5]]
-    probes = [Probe(one.name, item, (one.write(item.answer or ""),), 1.0)
-              for item in answers for one in forms]  # fmt: skip
-    results = [one for one in run.tried(probes) if one.score is not None]
+    results = _right_ones(run, paid)
     if not results:
         return
-    _others_paid(run, section, results)
     if all(one.score == 1.0 for one in results):
         section.find(
             "hack", "everything that was tried earns the full mark, right or wrong",
@@ -134,12 +134,20 @@ def _all_paid(run: BenchRun, section: Section) -> None:
         section.tell("policy", "every text that was tried is paid in full", use, first_cases(found))
 
 
+def _right_ones(run: BenchRun, paid: Paid) -> list[Tried]:
+    """Return what right answers get in the forms that may be meant."""
+    answers = [item for item in run.items if item.answer is not None][:5]
+    forms = [*paid.asked[:2], *KNOWN[:5]]
+    probes = [Probe(one.name, item, (one.write(item.answer or ""),), 1.0)
+              for item in answers for one in forms]  # fmt: skip
+    return [one for one in run.tried(probes) if one.score is not None]
+
+
 def _others_paid(run: BenchRun, section: Section, right: list[Tried]) -> None:
     """Right answers are paid, and those of other problems as well."""
-    if "gold" not in run.about["sees"]:
-        return
     answers = [item.answer or "" for item in run.items if item.answer is not None]
-    probes, wrong = [], []
+    probes: list[Tried] = []
+    wrong: list[Tried] = []
     for one in right:
         others = [text for text in answers if text != one.item.answer]
         before, _, after = one.turns[0].rpartition(one.item.answer or "")

@@ -61,7 +61,11 @@ def _candidates(run: BenchRun, items: Sequence[Item]) -> Iterator[Source]:
     """Yield wordings with where they come from, the surest first; each once."""
     found: list[Source] = [
         *((one, "labelled and worked responses") for one in _shown(run)),
-        *((one, "the prompts' words") for item in items for one in asked_for(item.prompt)),
+        *(
+            (one, "the prompts' words")
+            for item in items or run.items[:1]
+            for one in asked_for(item.prompt)
+        ),
         *((one, "trying known forms") for one in KNOWN),
     ]
     kept = {id(one) for one in one_of_each([one for one, _ in found])}
