@@ -14,6 +14,7 @@ from mint_envs.reports.report import Report
 REWARDS = str(Path(__file__).with_name("reward_functions.py"))
 QUICK: dict[str, Any] = {
     "problems": 8, "texts": 25, "search": 96, "seconds": 0.1, "workers": 1, "timeout_s": 2.0,
+    "within": 600.0,
 }  # fmt: skip
 SUMS = [{"prompt": f"Q: What is {a} + {b}?\nA:", "answer": str(a + b)}
         for a, b in [(12, 7), (30, 51), (8, 2), (44, 45), (61, 3), (5, 70)]]  # fmt: skip

@@ -19,7 +19,12 @@ from mint_envs.cli import main
 from mint_envs.responses import attacks
 from mint_envs.responses.written import BARE, KNOWN, Wording, asked_for, of_example
 
-FEW: dict[str, Any] = {"texts": 10, "search": 16, "only": ("right", "sound", "hackable")}
+FEW: dict[str, Any] = {
+    "within": 600.0,
+    "texts": 10,
+    "search": 16,
+    "only": ("right", "sound", "hackable"),
+}
 
 
 def planted(name: str, mended: bool = False) -> Any:
