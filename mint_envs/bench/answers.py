@@ -116,8 +116,8 @@ def check_wrong_answers(run: BenchRun, section: Section) -> None:
         probes = [Probe(one.group, item, (one.text,), 0.0) for item, one in found]
         # What may run in the reward's process is tried in copies of it.
         code = [one for one in probes if one.name == make.CODE]
-        results += run.tried([one for one in probes if one.name != make.CODE], _WRONG)
         results += run.tried(code[:_COPIES], _WRONG, apart=True)
+        results += run.tried([one for one in probes if one.name != make.CODE], _WRONG)
     results += _answers_of_others(run)
     groups = grouped(results)
     _run_inside(section, results)
