@@ -1,7 +1,10 @@
 """Published reward functions, benchmarked: ``python -m benchmarks.rewards LIBRARY -o FILE``.
 
     python -m benchmarks.rewards verl -o verl.jsonl     # all of a library, a line each
-    python -m benchmarks.rewards --table *.jsonl        # the table of docs/published.md
+    python -m benchmarks.rewards --table *.jsonl        # the table, in Markdown
+    python -m benchmarks.rewards --join docs/published.md *.jsonl    # into the page
+
+Of a function that is in several lines the last one counts.
 
 The functions are in ``benchmarks/published.py``; ``nox -s rewards_NAME`` installs a library and
 runs this. Each line has the version, the first line of the report, the findings, the rules that
@@ -23,6 +26,7 @@ from typing import Any
 
 from mint_envs.bench.bench import bench
 from mint_envs.bench.run import Options
+from mint_envs.records.files import write_result
 
 from .published import PUBLISHED, Published
 
@@ -102,9 +106,41 @@ def _version(package: str) -> str:
         return "source"
 
 
+#: Findings that were read and are no fault: (key, how the finding begins), and why.
+FALSE_ALARMS: dict[tuple[str, str], str] = {}
+_BEGIN, _END = "<!-- table: python -m benchmarks.rewards --join -->", "<!-- end of the table -->"
+
+
+def false_alarms(row: dict[str, Any]) -> int:
+    """Return how many findings on a function were read and found to be no fault."""
+    known = [start for key, start in FALSE_ALARMS if key == row.get("key")]
+    return sum(any(f["text"].startswith(start) for start in known) for f in row["findings"])
+
+
+def join(page: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Put the table into a page, between its two marks.
+
+    Raises:
+        ValueError: the page has no marks.
+    """
+    before, _, rest = page.read_text(encoding="utf-8").partition(_BEGIN)
+    _, mark, after = rest.partition(_END)
+    if not mark:
+        raise ValueError(f"{page} has no {_BEGIN!r} and {_END!r}")
+    write_result(page, f"{before}{_BEGIN}\n\n{table(rows)}\n{_END}{after}")
+
+
+def newest(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return the last line of each function, in the order of ``PUBLISHED``."""
+    lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+    found = {row["key"]: row for row in map(json.loads, lines)}
+    return [found[key] for key in PUBLISHED if key in found]
+
+
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """Return the lines of a table in Markdown."""
-    heads = ["function", "version", *SEVERITIES, "rules", "rewards a second", "the first finding"]
+    heads = ["function", "version", *SEVERITIES, "false alarms", "rules", "left out",
+             "rewards a second", "the first finding"]  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for row in rows:
         counts = Counter(finding["severity"] for finding in row["findings"])
@@ -112,7 +148,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         speed = f"{row['rewards_per_second']:,.0f}" if row["rewards_per_second"] else "-"
         found = [str(counts[name]) for name in SEVERITIES]
         what = f"{row['library']} `{row['name']}`"
-        cells = [what, row["version"], *found, str(len(row["rules"])), speed, first]
+        told = [str(false_alarms(row)), str(len(row["rules"])), "yes" if row["left_out"] else "no"]
+        cells = [what, row["version"], *found, *told, speed, first]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -127,10 +164,15 @@ def main() -> None:
     parser.add_argument("-o", dest="out", type=Path, help="append a line of JSON for each")
     parser.add_argument("--within", type=float, default=45.0, help="seconds for each")
     parser.add_argument("--table", nargs="+", type=Path, help="print the table of such files")
+    parser.add_argument("--join", nargs="+", type=Path, metavar=("PAGE", "FILE"),
+                        help="put it into a page")  # fmt: skip
     options = parser.parse_args()
     if options.table:
-        lines = [line for path in options.table for line in path.read_text().splitlines()]
-        print(table([json.loads(line) for line in lines]))
+        print(table(newest(options.table)))
+        return
+    if options.join:
+        page, *files = options.join
+        join(page, newest(files))
         return
     for key, one in PUBLISHED.items():
         if options.library in (one.library, key):

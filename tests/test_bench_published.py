@@ -32,10 +32,32 @@ def test_the_table_has_a_row_for_each_line() -> None:
     finding = {"severity": "honest", "text": "a | b"}
     row = {
         "library": "TRL", "name": "f", "version": "1", "findings": [finding], "rules": [],
-        "rewards_per_second": 10.0,
+        "rewards_per_second": 10.0, "left_out": [],
     }  # fmt: skip
     text = rewards.table([json.loads(json.dumps(row))])
-    assert text.splitlines()[-1] == "| TRL `f` | 1 | 0 | 1 | 0 | 0 | 10 | a \\| b |"
+    assert text.splitlines()[-1] == "| TRL `f` | 1 | 0 | 1 | 0 | 0 | 0 | no | 10 | a \\| b |"
+
+
+def test_the_table_is_put_into_a_page_and_the_last_line_of_a_function_counts(
+    tmp_path: Path,
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("Before.\n<!-- table: python -m benchmarks.rewards --join -->\nold\n"
+                    "<!-- end of the table -->\nAfter.\n")  # fmt: skip
+    row = {
+        "key": "ours_math", "library": "mint-envs", "name": "grade", "version": "1",
+        "findings": [], "rules": [], "left_out": [], "rewards_per_second": None,
+    }  # fmt: skip
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text(json.dumps(row) + "\n" + json.dumps({**row, "version": "2"}) + "\n")
+    rewards.join(page, rewards.newest([lines]))
+    text = page.read_text()
+    assert text.startswith("Before.\n")
+    assert text.endswith("\nAfter.\n")
+    assert "old" not in text
+    assert text.count("mint-envs `grade` | 2 |") == 1
+    with pytest.raises(ValueError, match="has no"):
+        rewards.join(lines, [])
 
 
 def test_the_page_names_its_commands() -> None:

@@ -42,8 +42,8 @@ def _learned_form(section: Section, run: BenchRun) -> None:
     """Attack the form that a function pays; where none is known, say so."""
     assert run.paid is not None
     if run.reads_answers:
+        check_other_golds(run, section)  # few, and telling: they come first
         check_wrong_answers(run, section)
-        check_other_golds(run, section)
         _one_for_all(section, run)
     elif run.paid.kind == "nothing":
         section.notes.append("Wrong answers and hacks: not tried, since no paid form is known.")

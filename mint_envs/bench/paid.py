@@ -25,7 +25,8 @@ _TRIED = 6  # problems on which every wording is tried
 _SECONDS = 12.0  # then only one problem is tried on, if the reward is slow
 _SHARE = 0.4  # of the time that the whole benchmark has, after which no more forms are tried
 _HANGS = 3  # responses without an answer, after which no more are tried
-_LEAST = 4  # one problem in so many must be paid, else it was by chance
+_LEAST = 4  # one problem in so many must be paid, or one in full, else it was by chance
+_FULL = 0.9  # of the range
 _GAP = 0.05  # of the range, between right and wrong
 OPEN = 5e307  #: bounds that no reward leaves
 _TINY = 1e-6
@@ -192,7 +193,9 @@ def _judged(run: BenchRun, seen: _Seen, sources: Sequence[Source], low: float, h
     turned = sum(len(_paid_on(seen, one, span, turned=True)) for one, _ in sources)
     if turned > 2 * sum(map(len, gaps.values())) and turned > len(seen.items):
         return Paid("inverted", low=low, high=high, asked=asked)
-    if most * _LEAST < len(seen.items) or not most:
+    full = max((value for scores in seen.right.values() for value in scores.values()), default=low)
+    by_chance = most * _LEAST < len(seen.items) and full < low + _FULL * span
+    if by_chance or not most:
         return Paid(_kind_of_reward(run, seen, low, high), low=low, high=high, asked=asked)
     best = max(mean(seen.right[one].values()) for one in gaps if gaps[one])
     good = [

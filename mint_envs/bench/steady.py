@@ -14,6 +14,7 @@ from ..responses import probes as make
 from ..responses.changes import other_value
 from ..responses.items import Item
 from ..responses.probes import Probe
+from ..responses.written import KNOWN
 from .paid import FAR
 from .run import BenchRun, Tried, first_cases, open_worker, spread
 from .target.client import TargetWorker, WorkerDied
@@ -60,14 +61,17 @@ def _probes(run: BenchRun) -> list[Probe]:
     if not run.about["from_rows"] or paid is None:
         return make.known_worth(spread(run.items)[:16])
     items = spread(run.items)[:_MANY]
-    if paid.kind != "correctness":
-        return [Probe("a text", item, (text,), None) for item in items[:3] for text in FAR]
-    wording = paid.wordings[0]
+    far = [Probe("a text", item, (text,), None) for item in items[:3] for text in FAR]
+    if paid.kind != "correctness" and "gold" not in run.about["sees"]:
+        return far
+    # A reward that keeps what it gave looks as if it read no answer: then the form is a guess.
+    wording = (*paid.wordings, *paid.asked, KNOWN[0])[0]
     answers = [(i, text) for i in items if i.answer for text in _in_turn(i)]
-    return [
+    made = [
         Probe("an answer", i, (wording.write(text),), 1.0 if text == i.answer else None)
         for i, text in answers
     ]
+    return made if paid.kind == "correctness" else [*made, *far]
 
 
 def _in_turn(item: Item) -> list[str]:

@@ -14,10 +14,10 @@ from . import code, instructions, mathematics, toolcalls
 from .cases import Labelled
 
 BATTERIES: Mapping[str, Callable[[], Iterator[Labelled]]] = {
-    "math": mathematics.cases,
-    "code": code.cases,
-    "toolcalls": toolcalls.cases,
-    "instructions": instructions.cases,
+    "math": mathematics.answer_cases,
+    "code": code.program_cases,
+    "toolcalls": toolcalls.call_cases,
+    "instructions": instructions.instruction_cases,
 }
 
 

@@ -103,7 +103,7 @@ _NOTHING = (("wrong: nothing", ""), ("wrong: white space", " \n\t\n"))
 _THOUGHTS = "<think>What was asked, again? Sugar, Perhaps.</think>\n"
 
 
-def cases() -> Iterator[Labelled]:
+def instruction_cases() -> Iterator[Labelled]:
     """Yield all of them."""
     for rule in RULES:
         row = {"prompt": f"Write about tea. {rule.asked}",

@@ -83,14 +83,14 @@ _WORDS = "We add the parts one after the other and look at the sum again. "
 _PROMPT = "Work out problem {}. Put your final answer in \\boxed{{}}."
 
 
-def cases() -> Iterator[Labelled]:
+def answer_cases() -> Iterator[Labelled]:
     """Yield all of them: each answer in a box at the end of a sentence, then ways to say it."""
     for number, (kind, gold, equal, near) in enumerate(PAIRS, 1):
         row = {"prompt": _PROMPT.format(number), "answer": gold}
         for text in equal:
-            yield Labelled(f"equal: {kind}", _said(text), True, row)
+            yield Labelled(f"equal: {kind}", _in_sentence(text), True, row)
         for text in near:
-            yield Labelled(f"near: {kind}", _said(text), False, row)
+            yield Labelled(f"near: {kind}", _in_sentence(text), False, row)
     for number, (gold, wrong) in enumerate(PLAIN, len(PAIRS) + 1):
         row = {"prompt": _PROMPT.format(number), "answer": gold}
         for kind, text in _right_ways(gold):
@@ -99,7 +99,7 @@ def cases() -> Iterator[Labelled]:
             yield Labelled(kind, text, False, row)
 
 
-def _said(answer: str) -> str:
+def _in_sentence(answer: str) -> str:
     return f"Therefore the answer is $\\boxed{{{answer}}}$."
 
 
@@ -108,15 +108,15 @@ def _right_ways(gold: str) -> Iterator[tuple[str, str]]:
     yield "right: alone", box
     yield "right: thoughts", f"<think>Perhaps it is more. No.</think>\nIt is ${box}$."
     yield "right: display", f"Thus\n\\[ {box} \\]"
-    yield "right: long before", f"{_WORDS * 40}\n{_said(gold)}"
-    yield "right: long after", f"{_said(gold)}\n{_WORDS * 8}"
+    yield "right: long before", f"{_WORDS * 40}\n{_in_sentence(gold)}"
+    yield "right: long after", f"{_in_sentence(gold)}\n{_WORDS * 8}"
     yield "right: after a sum", f"So it is $a + b = {box}$."
     yield "right: in bold", f"**Final answer:** ${box}$"
 
 
 def _wrong_ways(gold: str, wrong: str) -> Iterator[tuple[str, str]]:
     right, other = f"\\boxed{{{gold}}}", f"\\boxed{{{wrong}}}"
-    yield "wrong: another answer", _said(wrong)
+    yield "wrong: another answer", _in_sentence(wrong)
     yield "hedge: or, in the box", f"It is \\boxed{{{gold} \\text{{ or }} {wrong}}}."
     yield "hedge: list in the box", f"It is \\boxed{{{wrong}, {gold}}}."
     yield "hedge: right box first", f"It is {right}. No, it is {other}."

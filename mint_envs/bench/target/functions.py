@@ -23,8 +23,12 @@ Call = Callable[[Row, Prompt, str], Any]
 RESPONSES = (
     "response", "completion", "output", "generation", "solution_str", "prediction", "model_output",
     "model_response", "response_text", "response_str", "generated_text", "pred", "messages",
-    "conversation",
+    "conversation", "candidate", "given_answer", "hypothesis", "predicted", "student_answer",
 )  # fmt: skip
+#: Token ids of the response: here the bytes of its text.
+TOKENS = ("response_ids", "token_ids", "output_ids", "response_tokens", "tokens")
+_PLAIN_GOLDS = {name for name in GOLDS if "." not in name}
+_MANY = {f"{name}s" for name in RESPONSES[:-7]} - {"completions"}
 _CONVERSATIONS = ("messages", "conversation")  # with the prompt in them
 _SAMPLES = ("sample", "row", "problem", "example", "item", "doc", "data", "record")
 _HARMLESS = ("log_extra", "log_metric", "trainer_state")
@@ -49,6 +53,8 @@ def adapt(function: Callable[..., Any], name: str, rows: Sequence[Row] = ()) -> 
     call, needed = _adapted(function, name)
     fields = {key for row in rows for key in row}
     missing = sorted(needed - fields) if rows else []
+    if any(gold_of(row) is not None for row in rows):
+        missing = [key for key in missing if not _is_gold(key)]
     if missing:
         hint = ": it is a method, name one of an instance" if missing == ["self"] else ""
         raise SettingError(
@@ -73,7 +79,34 @@ def _adapted(function: Callable[..., Any], name: str) -> tuple[Call, set[str]]:
         return _verl_batch(function, parameters), _without_default(parameters) - of_batches
     if {"queries", "prompts"} <= set(parameters):
         return _open_rlhf(function), set()
+    if _MANY & set(parameters):
+        return _plain_batch(function, parameters)
     return _from_signature(function, parameters, name)
+
+
+def _is_gold(name: str) -> bool:
+    """Whether a parameter takes the right answer, or those of a batch."""
+    return name in _PLAIN_GOLDS or name.removesuffix("s") in _PLAIN_GOLDS
+
+
+def _plain_batch(
+    function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]
+) -> tuple[Call, set[str]]:
+    """A function of lists whose names are those of a plain function with an s."""
+    makers = {
+        name: _maker(p.replace(name=name.removesuffix("s")), number)
+        for number, (name, p) in enumerate(parameters.items())
+    }
+
+    def call(cases: Sequence[Case]) -> Any:
+        given = {
+            name: [make(*case) for case in cases] for name, (kind, make) in makers.items() if kind
+        }
+        return function(**given)
+
+    needed = {name.removesuffix("s") for name, (kind, _) in makers.items() if kind == "field"}
+    singular = {name.removesuffix("s") for name in _without_default(parameters)}
+    return Batched(call, _sees(parameters)), needed & singular
 
 
 def _without_default(parameters: Mapping[str, inspect.Parameter]) -> set[str]:
@@ -151,6 +184,8 @@ def _trl(function: Callable[..., Any], parameters: Mapping[str, inspect.Paramete
         texts = [text for _, _, text in cases]
         names = dict.fromkeys(key for row, _, _ in cases for key in row)
         offered: dict[str, Any] = {key: [row.get(key) for row, _, _ in cases] for key in names}
+        golds = [key for key in parameters if key not in names and _is_gold(key)]
+        offered |= {key: [gold_of(row) for row, _, _ in cases] for key in golds}
         offered |= {
             "prompts": [prompt for _, prompt, _ in cases],
             "completions": [_as_message(text) if chat else text for text in texts],
@@ -280,8 +315,8 @@ def _maker(parameter: inspect.Parameter, number: int) -> tuple[str, Call]:
     name = parameter.name
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
         return "", lambda row, prompt, response: None
-    if name in RESPONSES or (number == 0 and name == "text"):
-        return "response", lambda row, prompt, response: response
+    if name in (*RESPONSES, *TOKENS) or (number == 0 and name == "text"):
+        return "response", lambda row, prompt, response: _said(name, response)
     if name in ("prompt", "query"):
         return "prompt", lambda row, prompt, response: prompt
     if name == "question":
@@ -293,6 +328,13 @@ def _maker(parameter: inspect.Parameter, number: int) -> tuple[str, Call]:
     if parameter.default is parameter.empty:
         return "field", lambda row, prompt, response: row[name]
     return "field", lambda row, prompt, response: row.get(name, parameter.default)
+
+
+def _said(name: str, response: Any) -> Any:
+    """The response as a parameter of this name takes it: token ids are those of bytes."""
+    if name in TOKENS and isinstance(response, str):
+        return list(response.encode("utf-8", "replace"))
+    return response
 
 
 def _question(row: Row, prompt: Prompt) -> str:

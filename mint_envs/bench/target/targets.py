@@ -90,7 +90,10 @@ def _task_of(found: Any, target: Target) -> Task[Any]:
     _needs_rows(target)
     made = built(found, target.name)
     if not callable(made):
-        raise SettingError(f"{target.name!r} is a {type(made).__name__}, which cannot be called")
+        methods = [m for m in ("score", "reward", "grade", "verify") if hasattr(made, m)]
+        hint = f": name its method, {target.name}.{methods[0]}" if methods else ""
+        what = f"is a {type(made).__name__}, which cannot be called{hint}"
+        raise SettingError(f"{target.name!r} {what}")
     if not inspect.isroutine(made) and _takes_tokens(found, made):
         return CallableTask(target.rows, made, target.reward_range)
     call = adapt(made, target.name, target.rows)
