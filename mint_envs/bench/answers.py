@@ -55,10 +55,12 @@ _BY_THE_LAST = (
     "an answer denied, in the form",
     "several answers in the form, the right one last",
 )
-_GLUED = ("a power of ten after it", "digits after an underscore")
+_GLUED = ("a power of ten after it", "digits after an underscore", "a root after it")
 _POLICIES = {
     "a power of ten after it":
         ("letters right after the number are not read", "nothing is gained by them"),
+    "a root after it":
+        ("what comes right after the number is not read", "nothing is gained by it"),
     "digits after an underscore":
         ("an underscore ends the number", "nothing is gained by it"),
     "several answers in the form, the right one last":

@@ -316,7 +316,7 @@ def _maker(parameter: inspect.Parameter, number: int) -> tuple[str, Call]:
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
         return "", lambda row, prompt, response: None
     if name in (*RESPONSES, *TOKENS) or (number == 0 and name == "text"):
-        return "response", lambda row, prompt, response: _said(name, response)
+        return "response", lambda row, prompt, response: _as_taken(name, response)
     if name in ("prompt", "query"):
         return "prompt", lambda row, prompt, response: prompt
     if name == "question":
@@ -330,7 +330,7 @@ def _maker(parameter: inspect.Parameter, number: int) -> tuple[str, Call]:
     return "field", lambda row, prompt, response: row.get(name, parameter.default)
 
 
-def _said(name: str, response: Any) -> Any:
+def _as_taken(name: str, response: Any) -> Any:
     """The response as a parameter of this name takes it: token ids are those of bytes."""
     if name in TOKENS and isinstance(response, str):
         return list(response.encode("utf-8", "replace"))
