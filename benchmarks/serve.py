@@ -115,7 +115,7 @@ async def asked(kind: str, url: str, clients: int, seconds: float) -> dict[str, 
     async def one(number: int, ask: Callable[[int, str], Awaitable[float | None]]) -> None:
         nonlocal wrong
         at = number
-        while time.monotonic() < ends[0]:
+        while number == at or time.monotonic() < ends[0]:  # each asks once at the least
             seed, right = sums[at % _SUMS]
             began = time.perf_counter()
             score = await ask(seed, right if at % 2 else right + "1")
@@ -131,7 +131,7 @@ async def asked(kind: str, url: str, clients: int, seconds: float) -> dict[str, 
 
 
 async def _ours(url: str, play: Any) -> None:
-    async with httpx.AsyncClient(base_url=url, timeout=120, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=url, timeout=120, trust_env=False, verify=False) as http:
 
         async def ask(seed: int, text: str) -> float | None:
             body = {"env": ENV, "items": [{"seed": seed, "response": text}]}

@@ -110,11 +110,15 @@ def listen(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise SettingError(
             f"host={host!r}, port={port}: {error.strerror or error}. Choose another port, or 0."
         ) from error
+    # Its connections inherit this; asyncio sets it only where a socket says that it is of TCP. Else
+    # an answer, which is written in two parts, waits 40 ms for its second.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 class _TellingServer(uvicorn.Server):  # type: ignore[misc]

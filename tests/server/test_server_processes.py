@@ -26,6 +26,7 @@ import mint_envs
 from mint_envs.client import Client
 from mint_envs.problems import ProblemRef, examples_of
 from mint_envs.serve import Settings
+from mint_envs.serve.run import listen
 
 _SERVE = "import sys; from mint_envs.cli import main; sys.argv[0] = 'mint-envs'; main()"
 _WAIT_S = 180.0  # for what takes a second where nothing else runs
@@ -149,6 +150,14 @@ def test_processes_that_do_not_come_up() -> None:
     assert done.returncode == 2
     assert "no such environment" in done.stderr
     assert "does not come up" in done.stderr
+
+
+def test_answers_do_not_wait_for_each_other() -> None:
+    """Without this each answer is 40 ms late, since it is written in two parts."""
+    with listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        taken, _ = listener.accept()
+        with taken:
+            assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_readiness() -> None:
