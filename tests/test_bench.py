@@ -265,7 +265,7 @@ def test_what_is_no_reward_function(name: str, rows: Any, says: str) -> None:
             SettingError,
             "there is no module nothing_of_this_name",
         ),
-        ("def f(:", WorkerDied, r"r\.py:f: loading it raises SyntaxError"),
+        ("def f(:", SettingError, r"r\.py, line 1: invalid syntax"),
         ("raise RuntimeError('one\\ntwo')", WorkerDied, "RuntimeError: one two$"),
         ("import sys; sys.exit('usage')", WorkerDied, "loading it raises SystemExit: usage"),
         ("import os; os._exit(4)", WorkerDied, r"r\.py:f: while it is loaded, .*with code 4"),

@@ -67,7 +67,7 @@ def test_text_that_only_looks_like_a_line_end_is_none(tmp_path: Path) -> None:
         ("a.jsonl", LINES + b"{broken\n", "line 41 of '.*' is not JSON: Expecting"),
         ("a.jsonl", b'\n\n{"a": 1}\n[1]\n', "line 4 of '.*' is a list, not an object"),
         ("a.jsonl", b'{"a": 1}\n"x"\n', "line 2 of '.*' is a str"),
-        ("a.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', "line 2 of '.*' is not JSON: 'utf-8'"),
+        ("a.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', "line 2 of '.*' is no UTF-8 text"),
         ("a.jsonl", b'{"a": 1}\n' + b"[" * 100_000, "line 2 of '.*' is not JSON"),
         ("a.jsonl", b'{"a": ' + b"9" * 5000 + b"}", "line 1 of '.*' is not JSON"),
         ("a.jsonl", b'{"a": 1}\n{"a": 2', "line 2 of '.*' is not JSON"),

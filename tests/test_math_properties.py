@@ -7,7 +7,7 @@ import time
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from mint_envs.math import grade
@@ -103,6 +103,7 @@ def test_any_nesting_gets_a_reward(bracket: str, depth: int) -> None:
 WORDS = ("", "answer to h", "\nQ", "$5", "because", "x = ", "option", "5 or", "\\text{answer", "is")
 
 
+@example(word="", unit="0:", length=1_900, end="")
 @given(
     st.sampled_from(WORDS), st.text("\t _*,.$aA=:;-\\(0'", min_size=1, max_size=3),
     st.sampled_from((30, 300, 1_900, 19_000, 200_000)), st.sampled_from(("", "!", "5", "$", ":")),

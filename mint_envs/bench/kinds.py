@@ -149,7 +149,7 @@ def _others_paid(run: BenchRun, section: Section, right: list[Tried]) -> None:
     probes: list[Tried] = []
     wrong: list[Tried] = []
     for one in right:
-        others = [text for text in answers if text != one.item.answer]
+        others = [text for text in answers if _told_apart(text, one.item.answer or "")]
         before, _, after = one.turns[0].rpartition(one.item.answer or "")
         if one.score == 1.0 and others:
             for kept, text in ((probes, others[0]), (wrong, other_value(one.item.answer or ""))):
@@ -164,6 +164,12 @@ def _others_paid(run: BenchRun, section: Section, right: list[Tried]) -> None:
             severity="exploitable", cost="A policy is paid for any answer of the right look",
             repeat=repeat_of(run, bad[0]),
         )  # fmt: skip
+
+
+def _told_apart(one: str, other: str) -> bool:
+    """Whether two answers differ surely: "5" and "x = 5" may be one."""
+    one, other = (text.rpartition("=")[2].strip().casefold() for text in (one, other))
+    return one not in other and other not in one
 
 
 def _says_how(run: BenchRun) -> bool:
