@@ -28,7 +28,7 @@ WIDTHS = (360, 1280)
 WORDS = {
     "vector": "api/environments/",
     "sandbox": "sandbox/",
-    "mixture": "own-environment/",
+    "mixture": "reference/",
     "GRPO": "grpo/",
     "TRL": "interop/",
     "judge": "chat/",
