@@ -106,15 +106,7 @@ def _version(package: str) -> str:
         return "source"
 
 
-#: Findings that were read and are no fault: (key, how the finding begins), and why.
-FALSE_ALARMS: dict[tuple[str, str], str] = {}
 _BEGIN, _END = "<!-- table: python -m benchmarks.rewards --join -->", "<!-- end of the table -->"
-
-
-def false_alarms(row: dict[str, Any]) -> int:
-    """Return how many findings on a function were read and found to be no fault."""
-    known = [start for key, start in FALSE_ALARMS if key == row.get("key")]
-    return sum(any(f["text"].startswith(start) for start in known) for f in row["findings"])
 
 
 def join(page: Path, rows: Sequence[dict[str, Any]]) -> None:
@@ -139,8 +131,8 @@ def newest(paths: Sequence[Path]) -> list[dict[str, Any]]:
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """Return the lines of a table in Markdown."""
-    heads = ["function", "version", *SEVERITIES, "false alarms", "rules", "left out",
-             "rewards a second", "the first finding"]  # fmt: skip
+    heads = ["function", "version", *SEVERITIES, "rules", "left out", "rewards a second",
+             "the first finding"]  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for row in rows:
         counts = Counter(finding["severity"] for finding in row["findings"])
@@ -148,7 +140,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         speed = f"{row['rewards_per_second']:,.0f}" if row["rewards_per_second"] else "-"
         found = [str(counts[name]) for name in SEVERITIES]
         what = f"{row['library']} `{row['name']}`"
-        told = [str(false_alarms(row)), str(len(row["rules"])), "yes" if row["left_out"] else "no"]
+        told = [str(len(row["rules"])), "yes" if row["left_out"] else "no"]
         cells = [what, row["version"], *found, *told, speed, first]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

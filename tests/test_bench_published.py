@@ -35,7 +35,7 @@ def test_the_table_has_a_row_for_each_line() -> None:
         "rewards_per_second": 10.0, "left_out": [],
     }  # fmt: skip
     text = rewards.table([json.loads(json.dumps(row))])
-    assert text.splitlines()[-1] == "| TRL `f` | 1 | 0 | 1 | 0 | 0 | 0 | no | 10 | a \\| b |"
+    assert text.splitlines()[-1] == "| TRL `f` | 1 | 0 | 1 | 0 | 0 | no | 10 | a \\| b |"
 
 
 def test_the_table_is_put_into_a_page_and_the_last_line_of_a_function_counts(
