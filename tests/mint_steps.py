@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from fault_server import Model, Service
+from fault_server import Service
+from toy_model import Model
 
 from mint_envs.tokenizers import ByteTokenizer
 from trainers.backends import (

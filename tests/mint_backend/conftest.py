@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from fault_server import GOOD_KEYS, MODEL, Model, Service
+from fault_server import GOOD_KEYS, Service
 from mint_steps import TOKENIZER, step, weights
+from toy_model import MODEL, Model
 
 from trainers.backends import (
     LoraParams,

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fault_server import MODEL, VOCABULARY, Fault, Model, Service
+from fault_server import Fault, Service
 from mint_steps import PROMPT, TOKENIZER, datum, same, step, weights
+from toy_model import MODEL, VOCABULARY, Model
 
 from trainers.backends import (
     AdamParams,

@@ -10,8 +10,9 @@ from email.utils import formatdate
 from typing import Any
 
 import pytest
-from fault_server import Fault, Model, Service
+from fault_server import Fault, Service
 from mint_steps import PROMPT, datum, same, step, weights
+from toy_model import Model
 
 from trainers.backends import (
     AdamParams,

@@ -11,8 +11,9 @@ from typing import Any
 import document_scripts
 import pytest
 import tiny
-from fault_server import MODEL, Service
+from fault_server import Service
 from mint_steps import step
+from toy_model import MODEL
 
 from mint_envs.jsonl import whole_rows
 from trainers import run_grpo

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fault_server import GOOD_KEYS, MODEL, Fault, Service
+from fault_server import GOOD_KEYS, Fault, Service
 from mint_steps import step
+from toy_model import MODEL
 
 from trainers.backends import (
     LoraParams,

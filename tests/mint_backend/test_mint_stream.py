@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fault_server import Fault, Model, Service
+from fault_server import Fault, Service
 from mint_steps import datum, same, step, weights
+from toy_model import Model
 
 import mint_envs
 from mint_envs import Reward, Task

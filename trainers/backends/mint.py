@@ -290,18 +290,8 @@ class MintBackend:
         ]
         answers = self._service.wait(futures, "sampling")
         return [
-            self._samples(request, answer, params)
+            wire.from_answer(answer, request.n, params, self._vocab_size, self._decode)
             for request, answer in zip(requests, answers, strict=True)
-        ]
-
-    def _samples(self, request: SampleRequest, answer: Any, params: SamplingParams) -> list[Sample]:
-        if len(answer.sequences) != request.n:
-            raise BackendError(
-                f"the service gave {len(answer.sequences)} samples where {request.n} were asked for"
-            )
-        return [
-            wire.from_sequence(sequence, params, self._vocab_size, self._decode)
-            for sequence in answer.sequences
         ]
 
     def _base_logprobs(self, datums: Sequence[Datum]) -> list[Floats]:

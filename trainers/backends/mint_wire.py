@@ -75,6 +75,25 @@ def from_sequence(
     return Sample(tuple(tokens[:end]), tuple(logprobs[:end]))
 
 
+def from_answer(
+    answer: Any,
+    n: int,
+    params: SamplingParams,
+    vocab_size: int,
+    decode: Callable[[list[int]], str],
+) -> list[Sample]:
+    """Return the samples of one request.
+
+    Raises:
+        BackendError: there are not ``n`` of them.
+    """
+    if len(answer.sequences) != n:
+        raise BackendError(
+            f"the service gave {len(answer.sequences)} samples where {n} were asked for"
+        )
+    return [from_sequence(one, params, vocab_size, decode) for one in answer.sequences]
+
+
 def response_end(
     tokens: list[int],
     params: SamplingParams,

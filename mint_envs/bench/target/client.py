@@ -17,8 +17,8 @@ from ...errors import MintEnvsError, SettingError
 from ...loading import is_file
 from ...problems import ProblemRef, Turns
 from ...responses.items import Item
+from .forks import CLOCK
 from .targets import Target
-from .worker import CLOCK
 
 Pair = tuple[int, Turns]
 

@@ -6,8 +6,6 @@ starts another. Requests and replies are lines of JSON on two pipes; standard ou
 
 from __future__ import annotations
 
-import ctypes
-import math
 import os
 import re
 import resource
@@ -19,11 +17,11 @@ from contextlib import suppress
 from dataclasses import replace
 
 # By name: what a reward function puts into these modules is no part of the benchmark.
-from json import dumps, loads
+from json import loads
 from pathlib import Path
-from select import poll, select
-from time import monotonic, perf_counter
-from typing import Any, NoReturn, TextIO
+from select import poll
+from time import perf_counter
+from typing import Any, TextIO
 
 from ...core import Task
 from ...errors import ContractError, MintEnvsError, RewardError, SettingError
@@ -35,14 +33,10 @@ from ...responses.items import describe_item, settled
 from ...testing.guards import Watch, in_thread
 from ...testing.verdicts import error_text
 from . import clock
+from .forks import NoAnswer, in_fork, write_reply
 from .functions import number_of
 from .rows_task import FunctionTask, as_float, raw_value, reward_text, sees_of, with_gold
 from .targets import FOREIGN, Target, load
-
-_PDEATHSIG = 1
-_POLL_S = 0.02
-
-CLOCK = 6  # seconds by the clock for one of CPU time: a busy machine is not a hanging one
 
 _ROUNDING = 1e-6  # of the range: a sum of parts that comes out a little beyond it
 
@@ -155,81 +149,6 @@ def _score(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
             yield in_fork(lambda: loaded.verdict(index, turns, gold), apart)  # noqa: B023
         except NoAnswer as error:
             yield [error.status, None, str(error), error.seconds, False, None]
-
-
-class NoAnswer(Exception):
-    """A copy of this process gave none: ``status`` is "hung" or "died"."""
-
-    def __init__(self, status: str, text: str, seconds: float = 0.0) -> None:
-        super().__init__(text)
-        self.status, self.seconds = status, seconds
-
-
-def in_fork(call: Callable[[], Any], seconds: float) -> Any:
-    """Return what ``call`` returns in a copy of this process.
-
-    What the call changes, or that it ends or hangs its process, is lost with the copy, and so are
-    the processes that it leaves behind.
-
-    It is a copy, where a ``children.Child`` is a new program, and the call may meddle with all that
-    this imports: so it shares nothing with that.
-
-    Raises:
-        NoAnswer: the copy ended or hung.
-    """
-    reading, writing = os.pipe()
-    maker = os.getpid()
-    child = os.fork()
-    if not child:
-        os.close(reading)
-        _answer_in_child(call, writing, math.ceil(seconds), maker)
-    os.close(writing)
-    answer = _read_from_child(reading, child, monotonic() + CLOCK * seconds)
-    os.close(reading)
-    if answer is None:
-        os.kill(child, signal.SIGKILL)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
-    if answer is None or (not answer and status in (-signal.SIGXCPU, -signal.SIGKILL)):
-        raise NoAnswer("hung", f"no answer within {seconds:g} s", seconds)
-    try:
-        return loads(answer)
-    except ValueError:
-        raise NoAnswer("died", f"its process ended with code {status}") from None
-
-
-def _answer_in_child(call: Callable[[], Any], target: int, seconds: int, maker: int) -> NoReturn:
-    """Write what ``call`` returns, and end; in a group of its own, which can be ended with it."""
-    try:
-        os.setpgid(0, 0)
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != maker:
-            os._exit(1)  # it ended before that was set
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-        _write_reply(os.fdopen(target, "w"), call())
-        os._exit(0)
-    finally:
-        os._exit(1)
-
-
-def _read_from_child(source: int, child: int, deadline: float) -> bytes | None:
-    """Return the line that comes from a child, less if it ends; None if that is too late.
-
-    A process that the child leaves behind may hold the pipe open, so its end is no sign.
-    """
-    found, sources = b"", [source]
-    while not found.endswith(b"\n"):
-        if select(sources, [], [], _POLL_S)[0]:
-            data = os.read(source, 1 << 16)
-            found += data
-            sources = sources if data else []
-        elif os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            return found
-        elif monotonic() > deadline:
-            return None
-    return found
 
 
 def _list_items(loaded: LoadedTarget, request: dict[str, Any]) -> Iterator[Any]:
@@ -415,17 +334,6 @@ def _free_memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def _write_reply(replies: TextIO, value: Any) -> None:
-    replies.write(dumps(_finite_only(value)) + "\n")
-    replies.flush()
-
-
-def _finite_only(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return [_finite_only(item) for item in value] if isinstance(value, list) else value
-
-
 def main(requests: TextIO, replies: TextIO) -> None:
     """Serve requests until the pipe is closed."""
     setup = loads(requests.readline())
@@ -436,17 +344,17 @@ def main(requests: TextIO, replies: TextIO) -> None:
         clock.install()
     try:
         loaded = LoadedTarget(setup)
-        _write_reply(replies, {"ready": True})
+        write_reply(replies, {"ready": True})
     except MintEnvsError as error:
-        _write_reply(replies, {"failed": str(error), "mistake": True})
+        write_reply(replies, {"failed": str(error), "mistake": True})
         return
     except BaseException as error:
-        _write_reply(replies, {"failed": f"loading it raises {error_text(error)}"})
+        write_reply(replies, {"failed": f"loading it raises {error_text(error)}"})
         return
     for line in requests:
         request = loads(line)
         for value in _REQUESTS[request["do"]](loaded, request):
-            _write_reply(replies, value)
+            write_reply(replies, value)
 
 
 def _end_with_parent(source: int, target: int) -> None:
