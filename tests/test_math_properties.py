@@ -104,6 +104,8 @@ WORDS = ("", "answer to h", "\nQ", "$5", "because", "x = ", "option", "5 or", "\
 
 
 @example(word="", unit="0:", length=1_900, end="")
+@example(word="", unit="0,", length=19_000, end="")
+@example(word="", unit=",,0", length=1_900, end="")
 @given(
     st.sampled_from(WORDS), st.text("\t _*,.$aA=:;-\\(0'", min_size=1, max_size=3),
     st.sampled_from((30, 300, 1_900, 19_000, 200_000)), st.sampled_from(("", "!", "5", "$", ":")),

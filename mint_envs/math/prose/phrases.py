@@ -14,8 +14,7 @@ MATH = re.compile(
     re.DOTALL,
 )
 NUMBER = re.compile(
-    # At most ten members of a ratio: where more follow, each start would look to the end.
-    r"(?<![A-Za-z\d.\\^_{])(?:\d+(?:\s?:\s?\d+){1,9}(?!\s?:\s?\d)(?:\s?[ap]\.?m\b\.?)?|\d+\sto\s\d+"
+    r"(?<![A-Za-z\d.\\^_{])(?:\d+(?:\s?:\s?\d+)+(?:\s?[ap]\.?m\b\.?)?|\d+\sto\s\d+"
     r"|(?:[-−–+]\s?(?=[$€£¥.\d]))?(?:\\?\$|€|£|¥)?\s?(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
     r"(?:\s?/\s?\d+|\s\d+/\d+|\s?[½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])?(?:\s?\\?%|\s?°)?)(?![A-Za-z]*\d|[π√^])"
 )

@@ -49,7 +49,9 @@ from .phrases import (
 
 _FIRST_BOLD = re.compile(r"\A[\s>#:]*\*\*(-?\d[\d.,]{0,30}(?:/\d{1,9})?)\*\*(?=[ .,;\n]|$)")
 _FIRST_WHOLE = re.compile(r"[ \t]*(-?\d{1,15})\.?[ \t]*(?:\n|\Z)", re.ASCII)  # most answers
-_DENIED_VALUE = re.compile(rf"{NUMBER.pattern}{DENIED_AFTER.pattern}", re.IGNORECASE)  # 5 is wrong
+_DENIED_VALUE = re.compile(  # "5 is wrong": a number as a whole, or a long list costs its square
+    rf"(?<!\d[,:])(?>{NUMBER.pattern}){DENIED_AFTER.pattern}", re.IGNORECASE
+)
 _OPENING = re.compile(r"\$|\\[\[(]")
 _LOOK = 1000  # characters in which a formula may hold a full stop
 
