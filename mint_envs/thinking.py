@@ -62,10 +62,12 @@ _FENCE = r"(?<![`~])(?:`{3,}+|~{3,}+)[ \t]*+[\w+#.-]*+[ \t\r]*+$"
 _TAG = rf"<(?i:{_NAMES})(?:[ \t][^<>\n]*+)?(?<!/)>"
 _OPENING = "|".join([_TAG, *map(re.escape, (*TOKENS, *CHANNELS))])
 _CLOSING = "|".join([rf"</(?i:{_NAMES})[ \t]*+>", *map(re.escape, (*TOKENS.values(), *ALONE))])
-#: One of these is in every mark, in some letter case: most texts are done with at a glance.
+#: One of these is in every mark, in some letter case.
 _HINTS = ("think", "thought", "reasoning", "inner_", "channel", "to=self", "final response")
 _FIRST = "<[◁"  # what marks begin with: most texts are done with at a glance
-_WORDY = tuple(mark for mark in CHANNELS if mark[0] not in _FIRST)  # but for these
+#: So many signs may begin no mark, and one more in so many characters, before hints are looked for.
+_TRIES, _SPARSE = 3, 100
+_WORDY = tuple(mark for mark in CHANNELS if mark[0] not in _FIRST)  # but for these, which hold "<|"
 _REST = [mark[1:] for mark in (*TOKENS, *TOKENS.values(), *CHANNELS, *ALONE) if mark not in _WORDY]
 #: How a mark goes on behind what it begins with: a text without any has no thoughts.
 _MARK = re.compile(
@@ -131,9 +133,13 @@ def blanked(text: str) -> str:
 def thoughts(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of every thought in ``text``, marks included, in order."""
     found: list[tuple[int, int]] = []
-    at = 0 if _may_hold_marks(text) else len(text)
+    if "<" not in text and "[" not in text and "◁" not in text:
+        return found
+    at, last = 0, _last_mark(text)
+    if last < 0:
+        return found
     speech = _WORDY_SPEECH if any(mark in text for mark in _WORDY) else _PLAIN_SPEECH
-    while match := speech.match(text, at):
+    while at <= last and (match := speech.match(text, at)):
         at, kind = match.end(), match.lastgroup
         if kind == "fence":
             at = _end_of_fence(text, match["fence"], at)
@@ -145,21 +151,23 @@ def thoughts(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _may_hold_marks(text: str) -> bool:
-    if not any(sign in text for sign in _FIRST):
-        return False
-    lower = text.lower()
-    if not any(word in lower for word in _HINTS):
-        return False
-    return any(mark in text for mark in _WORDY) or any(_has_mark(text, sign) for sign in _FIRST)
+def _last_mark(text: str) -> int:
+    """Return where the last begins that looks like a mark; -1 if there is none."""
+    found, end, left = -1, len(text), _TRIES + len(text) // _SPARSE
+    for sign in _FIRST:
+        at = text.rfind(sign, 0, end)
+        while at > found and not _MARK.match(text, at):
+            left -= 1
+            if not left and (end := _last_hint(text)) < 0:
+                return -1
+            at = text.rfind(sign, 0, min(at, end))
+        found = max(found, at)
+    return max(found, *map(text.rfind, _WORDY)) if "<|" in text else found
 
 
-def _has_mark(text: str, sign: str) -> bool:
-    """Tell whether something like a mark begins with this sign; faster than a search for all."""
-    at = text.find(sign)
-    while at >= 0 and not _MARK.match(text, at):
-        at = text.find(sign, at + 1)
-    return at >= 0
+def _last_hint(text: str) -> int:
+    """Return a place behind which no mark begins; -1 if there is none at all."""
+    return max(map(text.lower().rfind, _HINTS))  # no text has fewer characters in lower case
 
 
 def _end_of_fence(text: str, fence: str, at: int) -> int:

@@ -7,10 +7,14 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mint_envs.errors import SettingError
 from mint_envs.tooluse import ToolTable, grade_calls, parse_calls, write_calls
 from mint_envs.tooluse.toolkits import KeyValueStore
+from mint_envs.tooluse.toolkits.checking import checker, errors
+from mint_envs.tooluse.toolkits.surely import surely, takes_no_text
 
 
 def _offered(properties: Any, **more: Any) -> list[dict[str, Any]]:
@@ -98,3 +102,58 @@ def test_a_schema_that_is_true_is_a_schema() -> None:
             return ToolTable([{**tools[0], "name": "get_value"}])
 
     assert not Lies().run("get_value", {"a": 2.0}).ok
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.5, 1.0, "", "a", "b", "1"]),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+_SCHEMAS: Any = st.recursive(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(
+                ["string", "integer", "number", "boolean", "null", "array", "object"]
+            )
+            | st.just(["string", "null"]),
+            "enum": st.lists(_JSON, min_size=1, max_size=2),
+            "description": st.just("a"),
+            "minLength": st.just(1),
+        },
+    ),
+    lambda inner: st.fixed_dictionaries(
+        {"type": st.sampled_from(["object", "array"])},
+        optional={
+            "properties": st.dictionaries(st.sampled_from("abc"), inner, max_size=2),
+            "required": st.lists(st.sampled_from("abc"), max_size=1),
+            "additionalProperties": st.booleans(),
+            "items": inner,
+        },
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(_SCHEMAS, st.dictionaries(st.sampled_from("abc"), _JSON, max_size=3))
+def test_what_surely_fits_has_no_fault_for_the_standard_either(schema: Any, value: Any) -> None:
+    inner = {"type": "object", "properties": {"a": schema, "b": {"type": "string"}}}
+    for one in (schema, inner):
+        seen = surely(one)
+        for tried in (value, {"a": value}, *value.values()):
+            if seen is not None and seen(tried):
+                assert not errors(checker(one), tried)
+            if isinstance(tried, str) and takes_no_text(one):
+                assert errors(checker(one), tried)
+
+
+def test_plain_schemas_are_seen_at_a_glance() -> None:
+    schema = _offered({"a": {"type": "string", "enum": ["x"]}, "b": {"type": "array"}})[0]
+    seen = surely({"type": "object", **schema["parameters"]})
+    assert seen is not None
+    assert seen({"a": "x", "b": [1, {}], "c": None})
+    assert not seen({"a": "y"})
+    assert not seen({"b": {}})

@@ -18,7 +18,7 @@ from ...thinking import first_closed, opens_thought, thoughts, without
 from ..toolkits.schemas import ToolTable
 from .registry import Format, format_named
 from .scan import Attempt, failed
-from .strict import CallFault, too_large
+from .strict import CallFault, encodable, too_large
 from .writers import Step
 
 #: More attempts than this in one message, and none of them counts.
@@ -83,8 +83,7 @@ def parse_calls(
     if spoken.plain:
         items = iter(_plain_attempts(text, said, silent, spoken, list(items)))
     found = list(islice(items, MAX_CALLS))
-    more = sum(1 for _ in items)
-    if more:
+    if len(found) == MAX_CALLS and (more := sum(1 for _ in items)):
         return [_too_many(found[0].start, len(text), MAX_CALLS + more)]
     return [_checked_attempt(item, said, table) for item in found]
 
@@ -110,7 +109,7 @@ def _plain_attempts(
     if silent:
         found = _apart(text, silent, found, format)
     bad = not found or any(item.fault for item in found)
-    if bad and "\r\n" in said and said.count("\n") == said.count("\r\n"):
+    if bad and "\r" in said and "\r\n" in said and said.count("\n") == said.count("\r\n"):
         again = list(format.find(said.replace("\r\n", "\n")))
         found = again if again and not any(item.fault for item in again) else found
     return found
@@ -170,6 +169,6 @@ def _checked_attempt(item: Attempt, text: str, table: ToolTable | None) -> Call:
 def _size_fault(item: Attempt, text: str) -> CallFault | None:
     """What the JSON reader has not measured: names in headers, and arguments in plain text."""
     raw = text[item.start : item.end] if item.untyped else item.name
-    if any("\ud800" <= c <= "\udfff" for c in raw):
+    if not encodable(raw):
         return CallFault("invalid_text", "the call holds half of a surrogate pair")
     return too_large(raw)

@@ -27,7 +27,7 @@ _CHATML_ENDS = ("<|im_end|>", "<|im_start|>", "<|endoftext|>", "<tool_response>"
 
 def hermes(text: str) -> Found:
     """``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``, one block a call."""
-    return walk(text, {"<tool_call>": _hermes_block}, _CHATML_ENDS)
+    return walk(text, _HERMES, _CHATML_ENDS) if "<" in text else iter(())
 
 
 def _hermes_block(text: str, start: int, at: int) -> Attempt | None:
@@ -35,7 +35,11 @@ def _hermes_block(text: str, start: int, at: int) -> Attempt | None:
     if not text.startswith("{", at):
         return _no_object(text, start, at)
     attempt = from_json(start, read_value(text, at))
-    return closed(text, attempt, ("</tool_call>", "<tool_call>", *_CHATML_ENDS))
+    return closed(text, attempt, _HERMES_CLOSE)
+
+
+_HERMES_CLOSE = ("</tool_call>", "<tool_call>", *_CHATML_ENDS)
+_HERMES: dict[str, Reader] = {"<tool_call>": _hermes_block}
 
 
 def _no_object(text: str, start: int, at: int) -> Attempt | None:

@@ -33,9 +33,9 @@ Reader = Callable[[str, int, int], Attempt | None]
 
 def walk(text: str, readers: dict[str, Reader], ends: tuple[str, ...]) -> Iterator[Attempt]:
     """Yield the attempts that begin at a marker; stop where the turn ends."""
-    find = _finder((*readers, *ends))
+    search = _finder((*readers, *ends)).search
     at = 0
-    while match := find.search(text, at):
+    while match := search(text, at):
         marker, at = match.group(), match.end()
         if marker in ends:
             return
@@ -115,11 +115,13 @@ def closed(text: str, attempt: Attempt, close: tuple[str, ...]) -> Attempt:
 
     The text may also end there: a sampler that stops on the mark may leave it out.
     """
-    at = skip_space(text, attempt.end)
     if attempt.fault or not close:
         return attempt
+    at = skip_space(text, attempt.end)
     if not starts(text, at, close):
         return failed(
             attempt.start, at, "invalid_json", "something follows the JSON value", attempt.name
         )
-    return attempt._replace(end=at + len(close[0])) if text.startswith(close[0], at) else attempt
+    if not text.startswith(close[0], at):
+        return attempt
+    return Attempt(attempt.start, at + len(close[0]), *attempt[2:])  # faster than _replace

@@ -47,15 +47,24 @@ def skip_space(text: str, at: int) -> int:
 
 def read_value(text: str, at: int = 0) -> Value:
     """Read the JSON value that begins exactly at ``at``; what follows it is not looked at."""
-    faults: list[CallFault] = []
     try:
-        value, end = _decoded(_decoder(faults), faults, text, at)
+        decoder, faults = _spare.pop()
+    except IndexError:
+        decoder, faults = _decoder(faults := []), faults
+    try:
+        value, end = _decoded(decoder, faults, text, at)
+        fault = _limits(value, text[at:end]) or (faults[0] if faults else None)
+        return Value(None if fault else value, end, fault)
     except json.JSONDecodeError as error:
         return _json_fault(text, error.msg, at + error.pos)
     except RecursionError:
         return Value(None, len(text), _TOO_DEEP)
-    fault = _limits(value, text[at:end]) or (faults[0] if faults else None)
-    return Value(None if fault else value, end, fault)
+    finally:
+        _spare.append((decoder, faults))
+
+
+#: Decoders that nobody uses just now, each with the list of its faults. Threads have one each.
+_spare: list[tuple[json.JSONDecoder, list[CallFault]]] = []
 
 
 def _decoded(
@@ -79,7 +88,7 @@ def _decoded(
         else:
             if last or end + _EDGE < len(piece):
                 return value, at + end
-        window *= 4
+        window *= 16
 
 
 def _at_the_edge(piece: str, message: str, place: int) -> bool:
@@ -138,9 +147,9 @@ def too_large(raw: str) -> CallFault | None:
 def _limits(value: Any, raw: str) -> CallFault | None:
     if fault := too_large(raw):
         return fault
-    if deeper_than(value, MAX_DEPTH):
+    if raw.count("{") + raw.count("[") > MAX_DEPTH and deeper_than(value, MAX_DEPTH):
         return _TOO_DEEP
-    if not _encodable(value, raw):
+    if not _all_encodable(value, raw):
         return CallFault("invalid_json", "a string holds half of a surrogate pair")
     return None
 
@@ -160,15 +169,22 @@ def deeper_than(value: Any, levels: int) -> bool:
     return any(isinstance(outer, dict | list) for outer in layer)
 
 
-def _encodable(value: Any, raw: str) -> bool:
-    """Only an escape, or a surrogate in the text itself, can make a string without bytes."""
+def encodable(text: str) -> bool:
+    """Tell whether a text has bytes: half of a surrogate pair has none."""
     try:
-        raw.encode()
-        if "\\u" in raw:
-            json.dumps(value, ensure_ascii=False).encode()
-    except (UnicodeEncodeError, ValueError, RecursionError):
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
         return False
-    return True
+
+
+def _all_encodable(value: Any, raw: str) -> bool:
+    """Only an escape, or a surrogate in the text itself, can make a string without bytes."""
+    if not encodable(raw) or "\\u" not in raw:
+        return encodable(raw)
+    try:
+        return encodable(json.dumps(value, ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _json_fault(text: str, message: str, place: int) -> Value:

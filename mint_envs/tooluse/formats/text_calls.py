@@ -51,22 +51,25 @@ class Seams:
     """The white space at each kind of place between tags; a message has one for each kind."""
 
     def __init__(self) -> None:
-        self._found: dict[str, str] = {}
+        self._found: dict[str, object] = {}
         self.uniform = True  # so far
 
     def space(self, kind: str, text: str, at: int) -> int:
         """Note the white space at ``at``; return where it ends."""
         end = skip_space(text, at)
-        self.note(kind, text[at:end])
+        seam = text[at:end]
+        if self._found.setdefault(kind, seam) != seam:
+            self.uniform = False
         return end
 
-    def note(self, kind: str, seam: str) -> None:
+    def note(self, kind: str, seam: object) -> None:
+        """Note what else is alike in all calls of a message."""
         if self._found.setdefault(kind, seam) != seam:
             self.uniform = False
 
     def spaced(self, kind: str) -> bool:
         """Tell whether there are line breaks at this kind of place."""
-        return "\n" in self._found.get(kind, "")
+        return "\n" in str(self._found.get(kind, ""))
 
 
 def _whole_or_none(
@@ -76,14 +79,12 @@ def _whole_or_none(
     good = [item for item in found if item.fault is None]
     if not good:
         return iter(found)
-    faults = {item.fault.kind for item in found if item.fault is not None}
-    apart = {text[one.end : two.start] for one, two in pairwise(good)}
     rest = text[found[-1].end :]
     whole = (
-        faults <= {"truncated"}
-        and seams.uniform
-        and apart <= {between}
-        and not any(tag in rest for tag in tags)
+        seams.uniform
+        and all(item.fault is None or item.fault.kind == "truncated" for item in found)
+        and all(text[one.end : two.start] == between for one, two in pairwise(good))
+        and not ("<" in rest and any(tag in rest for tag in tags))
     )
     if whole:
         return iter(found)
@@ -151,7 +152,7 @@ class _Coder:
         end = at + len(_UNFUNCTION)
         close = skip_space(text, end)
         outer = text.startswith(_CALL, start)
-        self.seams.note("outer", str(outer))
+        self.seams.note("outer", outer)
         if text.startswith(_UNCALL, close):  # the first of the two tags is often left out
             self.seams.note("end", text[end:close])
             end = close + len(_UNCALL)
@@ -173,8 +174,7 @@ class _Coder:
         if "<parameter=" in value:
             raise _Stopped("invalid_markup", "a parameter opens inside another", close)
         if value.strip("\n"):
-            self.seams.note("value", str(value.startswith("\n")))
-            self.seams.note("unvalue", str(value.endswith("\n")))
+            self.seams.note("value", (value[0] == "\n", value[-1] == "\n"))
         after = close + len(_UNPARAMETER)
         if value.startswith("\r\n") and value.endswith("\r\n") and len(value) > 2:
             return value[2:-2], after

@@ -11,6 +11,7 @@ from ...errors import SettingError
 from ..formats.literals import read_literal
 from ..formats.strict import MAX_DEPTH, CallFault, deeper_than, read_whole
 from .checking import SchemaFault, Uncheckable, checker, errors, fits
+from .surely import Surely, surely, takes_no_text
 
 _PYTHON_WORDS = {"True": True, "False": False, "None": None}
 
@@ -45,6 +46,8 @@ class ToolTable:
                 raise SettingError(f"tools: the name {name!r} stands twice")
             self._schemas[name] = schema
         self._validators = {name: _validator(name, s) for name, s in self._schemas.items()}
+        self._surely = {name: surely(one.schema) for name, one in self._validators.items()}
+        self._parts = {name: _known_parts(one.schema) for name, one in self._validators.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the schemas; compiled validators cannot be."""
@@ -77,6 +80,8 @@ class ToolTable:
         """Return why the call does not fit, or None. Nothing is coerced."""
         if name not in self._validators:
             return CallFault("unknown_tool", f"there is no tool {name[:80]!r}")
+        if (fine := self._surely[name]) is not None and fine(arguments):
+            return None
         try:
             found = errors(self._validators[name], arguments)
         except Uncheckable as error:
@@ -93,16 +98,21 @@ class ToolTable:
         Text stays text where the schema takes it; else it is read as JSON, if it is JSON, or
         ``python`` and it is a literal of Python's. What is no text stays what it is.
         """
-        validator = self._validators.get(name)
-        if validator is None:
-            return dict(texts)
-        known = validator.schema.get("properties", {})
+        parts = self._parts.get(name, {})
         return {
-            key: text
-            if key not in known or not isinstance(text, str)
-            else _coerced(text, validator.evolve(schema=known[key]), python)
+            key: self._coerced(name, key, text, python)
+            if key in parts and isinstance(text, str)
+            else text
             for key, text in texts.items()
         }
+
+    def _coerced(self, name: str, key: str, text: str, python: bool) -> Any:
+        schema, fine = self._parts[name][key]
+        if fine is not None and fine(text):
+            return text
+        if not takes_no_text(schema) and fits(self._validators[name].evolve(schema=schema), text):
+            return text
+        return _value_of(text, python)
 
 
 def plain_tools(tools: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
@@ -124,9 +134,13 @@ def _parsed_table(tools: str) -> ToolTable:
     return ToolTable(json.loads(tools))
 
 
-def _coerced(text: str, validator: Any, python: bool) -> Any:
-    if fits(validator, text):
-        return text
+def _known_parts(schema: Mapping[str, Any]) -> dict[str, tuple[Any, Surely | None]]:
+    """Return the schema of each parameter, and what says that a value surely fits it."""
+    known = schema.get("properties", {})
+    return {key: (part, surely(part)) for key, part in known.items()}
+
+
+def _value_of(text: str, python: bool) -> Any:
     word = text.strip()
     if word in _PYTHON_WORDS:  # chat templates write these where they print Python values
         return _PYTHON_WORDS[word]
