@@ -5,7 +5,9 @@ The pass rate of some training sums is measured with the model that is trained; 
 trains once on the sums of the file by lot, and once with ``--curriculum`` and a range. Both have
 the same problems, steps and evaluations; what is printed is held-out accuracy by step.
 
-    python -m benchmarks.curriculum --seeds 3 --steps 40   # an hour or two on two idle cores
+With ``--folder`` it goes on where it was ended, a run from its newest checkpoint.
+
+    python -m benchmarks.curriculum --folder runs/curriculum   # three seeds, half an hour and more
     python -m benchmarks.curriculum --backend bandit --steps 2 --problems 40  # does it run?
 """
 
@@ -35,7 +37,7 @@ def main(argv: list[str] | None = None) -> None:
     for seed in range(asked.seeds):
         for manner, options in _MANNERS.items():
             run = folder / f"{manner.replace(' ', '-')}-{seed}"
-            if not (run / "config.json").exists():
+            if asked.steps not in _accuracy(run):
                 _train(asked, run, seed, ["--pass-rates", str(rates), *options])
             rows.append({"manner": manner, "seed": seed, "accuracy": _accuracy(run)})
             print(json.dumps(rows[-1]), flush=True)
@@ -57,9 +59,12 @@ def _measure(asked: argparse.Namespace, folder: Path, rates: Path) -> None:
 
 
 def _train(asked: argparse.Namespace, run: Path, seed: int, options: list[str]) -> None:
+    if (run / "config.json").exists():
+        _call("trainers", "--resume", str(run))
+        return
     _call("trainers", "mint/Math-v0", "--backend", asked.backend, "--preset", "local", "--steps",
           str(asked.steps), "--seed", str(seed), "--eval-every", str(asked.eval_every),
-          "--run-dir", str(run), *options)  # fmt: skip
+          "--save-every", str(asked.eval_every), "--run-dir", str(run), *options)  # fmt: skip
 
 
 def _call(module: str, *words: str) -> None:
@@ -67,7 +72,9 @@ def _call(module: str, *words: str) -> None:
 
 
 def _accuracy(run: Path) -> dict[int, float]:
-    """Return held-out accuracy by step."""
+    """Return held-out accuracy by step; of a run that has not begun, nothing."""
+    if not (run / "eval.jsonl").exists():
+        return {}
     lines = (run / "eval.jsonl").read_text(encoding="utf-8").splitlines()
     return {row["step"]: row["eval/accuracy"] for row in map(json.loads, lines)}
 

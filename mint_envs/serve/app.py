@@ -6,6 +6,7 @@ import contextlib
 import inspect
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, HTTPException
@@ -34,6 +35,7 @@ def make_app(
     settings: Settings | None = None,
     executor: Executor | None = None,
     readiness: Readiness | None = None,
+    numbers: Path | None = None,
 ) -> App:
     """Return the ASGI application.
 
@@ -41,12 +43,13 @@ def make_app(
         settings: what is served and within which limits.
         executor: where work runs, instead of the one that the settings name.
         readiness: what /readyz tells; who serves the application says there that it will stop.
+        numbers: a file in a folder that all processes of the server share, for /metrics.
 
     Raises:
         SettingError: a setting is wrong, or an offer cannot be made.
     """
     settings = settings or Settings()
-    server = Server(settings, executor, readiness or Readiness())
+    server = Server(settings, executor, readiness or Readiness(), numbers)
     app = FastAPI(
         title="mint-envs",
         version=mint_envs.__version__,

@@ -1,7 +1,8 @@
-"""One of several server processes: ``python -m mint_envs.serve.member LISTENER READY``.
+"""One of several server processes: ``python -m mint_envs.serve.member LISTENER READY NUMBERS``.
 
-The supervisor starts it, with the listening socket and a pipe as descriptors, and what is to be
-served as JSON on standard input: in no argument and no variable, since it holds secrets.
+The supervisor starts it, with the listening socket and a pipe as descriptors, a file for its
+numbers, and what is to be served as JSON on standard input: in no argument and no variable, since
+it holds secrets.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import logging
 import os
 import socket
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -32,8 +34,9 @@ def main(arguments: list[str]) -> int:
             load_module(module, f"--import {module}")
         settings = Settings(**{name: _given(value) for name, value in order["settings"].items()})
         serve_on(
-            listener, settings, Running(**order["how"]), when_ready=lambda: os.write(ready, b"1")
-        )
+            listener, settings, Running(**order["how"]),
+            when_ready=lambda: os.write(ready, b"1"), numbers=Path(arguments[2]),
+        )  # fmt: skip
     except MintEnvsError as error:
         click.echo(f"Error: {error}", err=True)
         return 2

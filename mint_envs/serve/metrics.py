@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -12,6 +13,7 @@ from ..core import Reward
 from ..executors import Executor, Lost
 from ..problems import Answer
 from .guard import App, Message, Receive, Scope, Send
+from .numbers import SharedNumbers
 from .played import PlayedTurns
 from .sessions import Sessions
 from .work import Desk
@@ -20,11 +22,16 @@ _BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 
 
 
 class Metrics:
-    """The numbers of one server."""
+    """The numbers of a server.
+
+    Args:
+        shared: the file of this process, if several are the server; /metrics then adds them up.
+    """
 
     def __init__(
-        self, desk: Desk, sessions: Sessions, played: PlayedTurns, executor: Executor
-    ) -> None:
+        self, desk: Desk, sessions: Sessions, played: PlayedTurns, executor: Executor,
+        shared: Path | None = None,
+    ) -> None:  # fmt: skip
         self._registry = CollectorRegistry()
         self.requests = Counter(
             "mint_requests", "requests answered", ["route", "status"], registry=self._registry
@@ -52,6 +59,8 @@ class Metrics:
             "mint_workers_replaced", "workers that were lost and replaced",
             lambda: getattr(executor, "replaced", 0),
         )  # fmt: skip
+        self._watch("mint_processes", "server processes whose numbers these are", lambda: 1)
+        self.shared = None if shared is None else SharedNumbers(shared, self._registry)
 
     def _watch(self, name: str, help: str, read: Any) -> None:
         Gauge(name, help, registry=self._registry).set_function(read)
@@ -70,7 +79,7 @@ class Metrics:
             self.count(env, [answer])
 
     def text(self) -> bytes:
-        text: bytes = generate_latest(self._registry)
+        text: bytes = generate_latest(self.shared or self._registry)
         return text
 
 

@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -73,11 +74,12 @@ def serving_line(listener: socket.socket, host: str, how: Running) -> str:
 def serve_on(
     listener: socket.socket, settings: Settings, how: Running, *,
     at_start: Callable[[], Any] = lambda: None, when_ready: Callable[[], Any] = lambda: None,
+    numbers: Path | None = None,
 ) -> None:  # fmt: skip
-    """Serve on a socket, which other processes may share."""
+    """Serve on a socket, which other processes may share; then ``numbers`` is a file for these."""
     settings = within_files(settings)
     readiness = Readiness()
-    app = make_app(settings, readiness=readiness)
+    app = make_app(settings, readiness=readiness, numbers=numbers)
     config = configure(app, settings, how)
     _TellingServer(config, readiness, how.unready_s, at_start, when_ready).run([listener])
 

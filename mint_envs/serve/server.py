@@ -8,6 +8,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
@@ -29,6 +30,7 @@ from .settings import Settings
 from .work import Desk, warm
 
 _SWEEP_S = 5.0
+_SHARE_S = 1.0  # after which other processes know what was counted here
 _log = logging.getLogger("mint_envs.serve")
 
 
@@ -59,7 +61,10 @@ class Readiness:
 class Server:
     """What the routes share."""
 
-    def __init__(self, settings: Settings, executor: Executor | None, readiness: Readiness) -> None:
+    def __init__(
+        self, settings: Settings, executor: Executor | None, readiness: Readiness,
+        numbers: Path | None = None,
+    ) -> None:  # fmt: skip
         self.settings, self.readiness = settings, readiness
         self.catalog, self.graders = Catalog(settings), grader_items()
         self._own = executor is None
@@ -71,7 +76,7 @@ class Server:
         self.name = secrets.token_hex(8)  # of the holder of episodes that cannot be moved
         self.sessions = Sessions(settings.max_sessions, settings.session_s, settings.max_history)
         self.played = PlayedTurns(settings.max_played)
-        self.metrics = Metrics(self.desk, self.sessions, self.played, self.executor)
+        self.metrics = Metrics(self.desk, self.sessions, self.played, self.executor, numbers)
 
     async def task(self, env: str, wanted: dict[str, Any]) -> Task[Any]:
         """Return a task; one that is not there yet is made off the event loop."""
@@ -88,10 +93,13 @@ class Server:
             )
 
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
-        sweeper = asyncio.create_task(self._sweep())
+        tasks = [asyncio.create_task(self._sweep()), asyncio.create_task(self._share_numbers())]
         self._warm()
         yield
-        sweeper.cancel()
+        for task in tasks:
+            task.cancel()
+        if self.metrics.shared:
+            self.metrics.shared.write()
         if self._own:
             await asyncio.to_thread(self.executor.close)
 
@@ -111,6 +119,11 @@ class Server:
         while True:
             await asyncio.sleep(_SWEEP_S)
             self.sessions.expire()
+
+    async def _share_numbers(self) -> None:
+        while self.metrics.shared:
+            self.metrics.shared.write()
+            await asyncio.sleep(_SHARE_S)
 
 
 def _executor(settings: Settings) -> Executor:

@@ -14,9 +14,12 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from itertools import count as counting
+from pathlib import Path
 from typing import Any
 
 import click
@@ -24,6 +27,7 @@ import click
 from ..children import Child
 from ..errors import SettingError
 from ..sandbox.port import cpu_count
+from .numbers import fold
 from .run import Running, listen, serving_line
 from .settings import Settings, check_host
 
@@ -34,13 +38,14 @@ _PAUSE_S = (0.0, 1.0, 2.0, 4.0, 8.0)  # before one is started that ended before 
 
 
 class _ServerProcess(Child):
-    """A server process; ``ready`` once its workers are up."""
+    """A server process; ``ready`` once its workers are up. ``numbers`` is its file of them."""
 
-    def __init__(self, listener: socket.socket, order: bytes) -> None:
+    def __init__(self, listener: socket.socket, order: bytes, numbers: Path) -> None:
+        self._numbers = numbers
         self._pipe, theirs = os.pipe()
         source, self._to = os.pipe()
         fds = listener.fileno(), theirs
-        command = [sys.executable, "-m", "mint_envs.serve.member", *map(str, fds)]
+        command = [sys.executable, "-m", "mint_envs.serve.member", *map(str, fds), str(numbers)]
         try:
             super().__init__(command, pass_fds=fds, stdin=source, stdout=None, stderr=None)
         finally:
@@ -66,9 +71,13 @@ class _ServerProcess(Child):
         return not self.ready and time.monotonic() - self.since > _READY_S
 
     def end(self, grace_s: float = 0.0) -> int:
-        if not self.over:
+        first = not self.over
+        if first:
             os.close(self._pipe)
-        return super().end(grace_s)
+        status = super().end(grace_s)
+        if first:
+            fold(self._numbers)
+        return status
 
 
 def supervise(
@@ -95,9 +104,9 @@ def supervise(
     if settings.executor == "processes":
         settings = replace(settings, executor=f"processes:{max(1, cpu_count() // count)}")
     order = {"settings": asdict(settings), "how": asdict(how), "modules": list(modules)}
-    with listen(host, port) as listener:
+    with listen(host, port) as listener, tempfile.TemporaryDirectory() as numbers:
         members = _ServerProcesses(
-            listener, json.dumps(order).encode(), count, how.drain_s + how.unready_s
+            listener, json.dumps(order).encode(), count, how.drain_s + how.unready_s, Path(numbers)
         )
         members.run(serving_line(listener, host, how) + said)
 
@@ -105,8 +114,11 @@ def supervise(
 class _ServerProcesses:
     """The processes that serve, those that come, and those that go."""
 
-    def __init__(self, listener: socket.socket, order: bytes, count: int, drain_s: float) -> None:
+    def __init__(
+        self, listener: socket.socket, order: bytes, count: int, drain_s: float, numbers: Path
+    ) -> None:
         self._listener, self._order, self._count = listener, order, count
+        self._files = (numbers / str(number) for number in counting(1))
         self._drain_s = drain_s + _GRACE_S
         self._there: list[_ServerProcess] = []
         self._going: list[_ServerProcess] = []
@@ -143,7 +155,7 @@ class _ServerProcesses:
             self._stop = True
 
     def _start(self) -> _ServerProcess:
-        return _ServerProcess(self._listener, self._order)
+        return _ServerProcess(self._listener, self._order, next(self._files))
 
     def _wait_for_first(self) -> None:
         """Wait until all are ready.
