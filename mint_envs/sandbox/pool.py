@@ -6,7 +6,7 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -22,11 +22,9 @@ _STARTS = 20
 #: that names one of them goes to a zygote that has them.
 _LIBRARY = ("dataclasses", "datetime", "decimal", "fractions", "statistics", "threading", "json")
 _KINDS = (
-    ("numpy", re.compile(r"\bnumpy\b"), (*_LIBRARY, "numpy")),
-    ("library", re.compile(rf"\b({'|'.join(_LIBRARY)}|unittest|asyncio)\b"), _LIBRARY),
+    ("numpy", ("numpy",), (*_LIBRARY, "numpy")),
+    ("library", (*_LIBRARY, "unittest", "asyncio"), _LIBRARY),
 )
-
-_PACKAGES = re.compile(rf"\b({'|'.join(HEAVY)})\b")
 
 #: Every pool of this process, so that a forked child can let go of them.
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
@@ -149,9 +147,9 @@ class Pool:
         if job.language != "python":
             return job.language
         text = f"{job.program}\n{job.setup}"
-        if self._environment and _PACKAGES.search(text):
+        if self._environment and _names_one(text, HEAVY):
             return "packages"
-        return next((kind for kind, pattern, _ in _KINDS if pattern.search(text)), "python")
+        return next((kind for kind, words, _ in _KINDS if _names_one(text, words)), "python")
 
     def _new_worker(self, kind: str) -> SandboxWorker:
         preloads: dict[str, tuple[str, ...]] = {
@@ -187,6 +185,11 @@ class Pool:
         closed = self._closed
         self._begin_anew()
         self._closed = closed
+
+
+def _names_one(text: str, words: Iterable[str]) -> bool:
+    """Tell whether one of the words is in a text; to search for all at once takes far longer."""
+    return any(word in text and re.search(rf"\b{word}\b", text) for word in words)
 
 
 class _Lease:

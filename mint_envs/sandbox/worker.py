@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import array
-import base64
 import contextlib
 import functools
 import glob
 import importlib.util
+import itertools
 import json
 import marshal
 import os
@@ -342,30 +342,38 @@ def _payload(job: Job) -> bytes:
 
 
 def _tests_payload(job: Job) -> bytes:
-    keys = ("setup", "stubs", "roles", "steps", "first", "names", "stop_early")
-    told = {key: getattr(job, key) for key in keys}
-    told["classes"] = [name for name, _ in job.classes]
-    told["compiled"] = {text: _compiled(text) for text in _large_texts(job)}
-    told["magic"] = importlib.util.MAGIC_NUMBER.hex()
-    return _json_bytes(told)
+    told = (job.setup, job.stubs, job.roles, job.steps, job.first, job.names, job.stop_early,
+            tuple(name for name, _ in job.classes))  # fmt: skip
+    large = sum(len(text) for text in (job.setup, *(text for _, text in job.steps))) >= _LARGE
+    return (_kept_payload if large else _payload_of_tests)(*told)
 
 
-def _large_texts(job: Job) -> list[str]:
-    texts = (job.setup, *(text for kind, text in job.steps if kind == "exec"))
-    return [text for text in texts if len(text) >= _LARGE]
+_TESTS = ("setup", "stubs", "roles", "steps", "first", "names", "stop_early", "classes")
 
 
-@functools.lru_cache(maxsize=64)
-def _compiled(text: str) -> str:
-    """Return tests as the interpreter wants them: their literals take long to compile.
+def _payload_of_tests(*values: Any) -> bytes:
+    """Return what the tests' process is told; behind it large tests, compiled."""
+    told = dict(zip(_TESTS, values, strict=True))
+    kinds = [("exec", told["setup"]), *told["steps"]]
+    large = [i for i, (kind, text) in enumerate(kinds) if kind == "exec" and len(text) >= _LARGE]
+    codes = [_compiled(kinds[i][1]) for i in large]
+    ends = itertools.accumulate(map(len, codes))
+    compiled = [(i, end - len(code), end) for i, code, end in zip(large, codes, ends, strict=True)]
+    told |= {"compiled": compiled, "magic": importlib.util.MAGIC_NUMBER.hex()}
+    return b"\0".join([_json_bytes(told), b"".join(codes)])
 
-    The same tests are run on many programs, by the interpreter that this process runs.
-    """
+
+#: The same large tests are run on many programs.
+_kept_payload = functools.lru_cache(maxsize=32)(_payload_of_tests)
+
+
+def _compiled(text: str) -> bytes:
+    """Return tests as the interpreter wants them: their literals take long to compile."""
     try:
         code = compile(text, "tests.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    return base64.b64encode(marshal.dumps(code)).decode()
+        return b""
+    return marshal.dumps(code)
 
 
 @contextlib.contextmanager

@@ -24,6 +24,9 @@ class Lent:
         self._kept: list[tuple[int, Any, Any]] = []
         self._seen: dict[tuple[int, Any], Any] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._kept)
+
     def add(self, number: int, arguments: Iterable[tuple[Any, Any]]) -> None:
         for place, value in arguments:
             if type(value) in MUTABLE and not value:

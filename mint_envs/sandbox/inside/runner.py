@@ -22,8 +22,13 @@ __all__ = ["FILE", "Records", "add_site", "run", "warm_up"]
 
 
 def run(job: bytes, mode: str, out: int, peer: int) -> None:
-    """Run a job. ``out`` takes the records, ``peer`` joins the two halves of a split check."""
-    MODES[mode](json.loads(job), Records(out), peer)
+    """Run a job: JSON, and perhaps a zero and bytes of ours that are no JSON (``job["raw"]``).
+
+    ``out`` takes the records, ``peer`` joins the two halves of a split check.
+    """
+    text, zero, raw = job.partition(b"\0")
+    told = json.loads(text)
+    MODES[mode]({**told, "raw": raw} if zero else told, Records(out), peer)
 
 
 def _values(job: dict[str, Any], records: Records, peer: int) -> None:

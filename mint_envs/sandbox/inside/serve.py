@@ -2,8 +2,9 @@
 
 A request is ``[what, arguments, rows, patched]``; ``what`` is a name of the program's, such as
 ``f`` or ``Solution().f``, or ``.`` and the name of an operation on the first argument. A reply is
-``["value", wire, rows, changed, printed]``, ``["error", names, text, arguments, printed]`` or
-``["huge"]``; between them ``["callback", number, arguments, rows]`` calls a function of the tests'.
+``["value", wire, rows, changed, printed]``, ``["v", value]`` where JSON has the value as it is and
+nothing else is to be told, ``["error", names, text, arguments, printed]`` or ``["huge"]``; between
+them ``["callback", number, arguments, rows]`` calls a function of the tests'.
 """
 
 from __future__ import annotations
@@ -23,13 +24,11 @@ from .names import defined
 from .objects import Crossing
 from .pipe import TooLarge, receive, receive_bytes, send
 from .records import Records, describe_error, execute, module
-from .wire import MAX_ITEMS, Unsupported, decode, encode, encode_any, encode_each
+from .wire import MAX_ITEMS, Unsupported, as_json, decode, encode, encode_any, encode_each
 
 #: Items of a generator that are sent together.
 _AT_ONCE = 1000
-_SCALARS = (type(None), bool, float, str)
 _CONTAINERS = (list, tuple, dict, set, int)
-_SMALL = range(-(1 << 53) + 1, 1 << 53)
 _MAX_PRINTED = 1 << 20
 _PATCHED = ("input", "print")
 _MARKS = "!?~"
@@ -118,13 +117,13 @@ class _Server:
         values = marshal.loads(data)
         try:
             result = self._target(what.lstrip(_MARKS))(*values)
-            plain = type(result) in _SCALARS or (type(result) is int and result in _SMALL)
+            plain = as_json(result)
             if (plain or type(result) in _CONTAINERS) and _unchanged(values, data):
-                wire: Any = result
-                table: list[Any] = []
-                if not plain:
-                    wire, table, _ = self._crossing.pack(lambda: encode(result), [])
-                return ["value", wire, table, None, self._printed.take()]
+                printed = self._printed.take()
+                if plain and not printed and not self._objects:
+                    return ["v", result]
+                wire, table, _ = self._crossing.pack(lambda: encode(result), [])
+                return ["value", wire, table, None, printed]
             (wire, after), table, _ = self._crossing.pack(
                 lambda: (self._encode_result(result), [encode_each(values), ["d", []]]), []
             )
@@ -300,9 +299,9 @@ class _Printed:
 
     def take(self) -> str:
         try:
-            data = self._raw.getvalue()
-            if not data:
+            if not self._raw.tell():
                 return ""
+            data = self._raw.getvalue()
             self._raw.seek(0)
             self._raw.truncate()
         except ValueError:  # the program has closed it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import marshal
 import sys
 from collections.abc import Callable
@@ -76,6 +75,10 @@ class _Round:
         roles = dict(job["roles"])
         self._stubs = {_bound(n): stub(program, n, roles.get(n, "")) for n in job["stubs"]}
         self._values = [name for name, role in roles.items() if role == "value"]
+        self._texts = [job["setup"], *(text for _, text in job["steps"])]
+        fit = job["magic"] == MAGIC_NUMBER.hex()  # compiled for this interpreter
+        places = job["compiled"] if fit else ()
+        self._compiled = {self._texts[i]: job["raw"][start:end] for i, start, end in places}
         self._own = {n: stub(program, n, "") for n in own if any(n in p for p in plays)}
         self._tools = {
             "__settle__": program.settle,
@@ -118,7 +121,7 @@ class _Round:
     def _prepare(self) -> None:
         self._scope.update(self._stubs)
         self._scope.update(self._tools)
-        texts = [self._job["setup"], *(text for _, text in self._job["steps"])]
+        texts = self._texts
         self._program.stops = any("StopIteration" in text for text in texts)
         if any("seed(" in text for text in texts):
             self._share_seeds(any("numpy" in text for text in texts))
@@ -141,11 +144,9 @@ class _Round:
             self._program.share_seed("numpy", legacy, state)
 
     def _execute(self, text: str, scope: dict[str, Any]) -> bool:
-        """Run a piece of test code, which the caller may have compiled for this interpreter."""
-        code: Any = None
-        if self._job["magic"] == MAGIC_NUMBER.hex():
-            code = self._job["compiled"].get(text)
-        code = marshal.loads(binascii.a2b_base64(code)) if code else None
+        """Run a piece of test code, which the caller may have compiled."""
+        code: Any = self._compiled.get(text)
+        code = marshal.loads(code) if code else None
         exec(code or compile(text, "tests.py", "exec", dont_inherit=True), scope)
         return True
 

@@ -23,7 +23,8 @@ from .objects import Crossing, read_array
 from .pipe import MAX_MESSAGE, TooLarge, receive, receive_measured, send, send_bytes
 from .wire import Unsupported, decode, encode, encode_any, encode_each
 
-_PATCHED = {name: getattr(builtins, name) for name in ("input", "print")}
+_INPUT, _PRINT = input, print
+_PATCHED = {"input": _INPUT, "print": _PRINT}
 _STDIN = sys.stdin
 _FUNCTIONS = (
     types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial,
@@ -97,7 +98,8 @@ class Program:
             self._class_of, self._special, {"h": self._object, "w": self._coroutine,
                                             "k": lambda wire: self._functions[wire[1]],
                                             "a": self._array, "p": self._opaque,
-                                            "g": self._generator, "y": _later},
+                                            "g": self._generator, "y": _later,
+                                            "v": lambda wire: wire[1]},
         )  # fmt: skip
 
     def call(self, what: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -155,6 +157,10 @@ class Program:
 
     def _result(self, reply: Any, arguments: Any, keywords: Any, members: list[Any]) -> Any:
         try:
+            if reply[0] == "v" and not self._unsettled:
+                return reply[1]
+            if reply[0] == "v":
+                reply = ["value", ["v", reply[1]], [], None, ""]
             if reply[0] == "value":
                 return self._value(reply, arguments, keywords, members)
             if reply[0] == "huge":
@@ -200,11 +206,12 @@ class Program:
     def ahead(self, function: Any, items: list[Any], expected: Callable[[Any], list[Any]]) -> Any:
         """Make ready for the calls in a loop over ``items``; ``expected`` says their arguments.
 
-        Only for what JSON could hold: ``marshal`` would take an array for bytes.
+        Only for what JSON could hold: ``marshal`` would take an array for bytes. Not where objects
+        are made: they may keep what they are given.
         """
         what = getattr(function, "_what", None)
         self._waiting = _NONE
-        if what and len(items) > 1:
+        if what and what[0] != "!" and len(items) > 1:
             try:
                 arguments = expected(items)
                 json.dumps(arguments)
@@ -298,6 +305,9 @@ class Program:
         return wait()
 
     def _patched(self) -> dict[str, Any] | None:
+        as_ever = builtins.input is _INPUT and builtins.print is _PRINT and sys.stdin is _STDIN
+        if as_ever and not self._seeded and not self._lent:
+            return None
         found: dict[str, Any] = {}
         if lent := self._lent.changed():
             found["lent"] = lent

@@ -92,6 +92,22 @@ _others: list[Callable[[Any], Any]] = []
 _exact: list[Callable[[Any, type, int], Any]] = []
 
 
+def as_json(value: Any, depth: int = 3) -> bool:
+    """Tell whether JSON has a value as it is: most results are numbers, words or lists of them."""
+    kind = type(value)
+    if kind is not list:
+        return kind in _JSON or (kind is int and -_SMALL < value < _SMALL)
+    kinds = set(map(type, value))
+    if kinds == {int}:
+        return bool(min(value) > -_SMALL and max(value) < _SMALL)
+    if kinds == {list}:
+        return depth > 0 and all(as_json(item, depth - 1) for item in value)
+    return kinds <= _JSON
+
+
+_JSON = {str, float, bool, type(None)}
+
+
 def encode_any(value: Any, depth: int = 0) -> Any:
     """As ``encode``; an iterator at the top is read out, up to ``MAX_ITEMS`` items."""
     if isinstance(value, _ITERATORS):
