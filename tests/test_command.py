@@ -333,3 +333,38 @@ def test_an_unknown_option_is_one_line_with_the_one_that_was_meant(
         parse(["mint/Math-v0", *words])
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted", "unwanted"),
+    [
+        (["mint/Ma"], {"mint/Math-v0"}, {"mint/Code-v0", "export"}),
+        (["e"], {"export"}, {"mint/Math-v0"}),
+        (["mint/Math-v0", "--di"], {"--digits"}, {"--seed"}),
+        (["mint/Code-v0", "--di"], set(), {"--digits"}),
+        (["no/Such-v0", "--lo"], {"--loss-fn"}, set()),
+        (["mint/Math-v0", "--overlong", ""], {"mask", "shape", "score"}, {"mint/Math-v0"}),
+        (["--resu"], {"--resume"}, set()),
+    ],
+)
+def test_a_shell_completes_ids_options_and_choices(
+    typed: list[str], wanted: set[str], unwanted: set[str],
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    words = ["mint-grpo", *typed]
+    monkeypatch.setenv("COMP_WORDS", " ".join(words))
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    monkeypatch.setenv("_MINT_GRPO_COMPLETE", "bash_complete")
+    assert main([]) == 0
+    offered = {line.partition(",")[2] for line in capsys.readouterr().out.splitlines()}
+    assert wanted <= offered
+    assert not unwanted & offered
+
+
+@pytest.mark.parametrize(("shell", "code"), [("bash", 0), ("zsh", 0), ("fish", 0), ("tcsh", 1)])
+def test_the_script_of_completion_for_each_shell(
+    shell: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_MINT_GRPO_COMPLETE", f"{shell}_source")
+    assert main([]) == code
+    assert ("complete" in capsys.readouterr().out) == (code == 0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from trainers.config import TrainConfig
 from trainers.data import Data, open_data
 from trainers.evaluation import evaluate
 from trainers.grpo import adam_params
+from trainers.log import Log
 from trainers.metrics import Learned, step_metrics
 from trainers.pool import EnvPool
 from trainers.rollout import Episode
@@ -174,3 +177,19 @@ def test_metrics_of_several_runs_are_drawn_side_by_side(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="one has no metric 'rewards'"):
         draw_metrics(runs, ["rewards"], tmp_path / "no.svg")
     assert not (tmp_path / "no.svg").exists()
+
+
+def test_a_long_silence_is_broken_by_what_is_being_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainers.log._QUIET_S", 0.05)
+    out = io.StringIO()
+    log = Log(out=out)
+    log.begin()
+    try:
+        log.begin_step(3, 5)
+        log.show("sampling 32 episodes")
+        deadline = time.monotonic() + 60
+        while "(step 3, sampling 32 episodes: " not in out.getvalue():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    finally:
+        log.close()

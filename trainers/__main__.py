@@ -34,6 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a path in a terminal without Unicode
     try:
+        if asked := os.environ.get("_MINT_GRPO_COMPLETE"):
+            from .completing import complete
+
+            return complete(asked)
         argv = sys.argv[1:] if argv is None else argv
         if argv[:1] == ["export"]:
             from .export import export
@@ -112,6 +116,7 @@ def _run_on(
     if run.next_step > config.steps:
         log.say(f"All {config.steps} steps are done; go further by --steps.")
     try:
+        log.begin()
         train(config, backend, run)
     finally:
         log.close()

@@ -177,7 +177,7 @@ def _read(
 
     Return what is chosen, and what presets had to say.
     """
-    own = _own_settings(env)
+    own = own_settings(env)
     presets: dict[str, Any] = {}
     # Which preset it will be is only known once the options are read; --help shows the likely one.
     defaults = stored or defaults_for(env, "documents" if key else "local")
@@ -216,7 +216,7 @@ class _Flag:
     help: str
 
 
-def _own_settings(env: str) -> dict[str, _Flag]:
+def own_settings(env: str) -> dict[str, _Flag]:
     """Return the environment's settings as options, by the environment's name of each.
 
     Raises:

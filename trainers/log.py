@@ -5,13 +5,22 @@ from __future__ import annotations
 import importlib
 import math
 import sys
+import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from mint_envs.atomic import write_whole
 
@@ -20,6 +29,8 @@ from .errors import TrainerError
 
 #: After so many steps in a row without signal, say what to change.
 _PATIENCE = 3
+#: Off a terminal, what has printed nothing for so many seconds says what it is doing.
+_QUIET_S = 30.0
 
 
 class Log:
@@ -47,9 +58,11 @@ class Log:
         self._advice = _Advice()
         self._progress: Progress | None = None
         self._task: Any = None
+        self._alive = _Alive(lambda text: self._console.print(text, markup=False))
 
     def say(self, text: str) -> None:
         """Print one line."""
+        self._alive.said()
         self._console.print(text, markup=False)
 
     @property
@@ -57,10 +70,18 @@ class Log:
         """Whether the output was a pipe that was closed (``| head -1``): nobody is reading."""
         return self._console.reader_gone
 
+    def begin(self) -> None:
+        """From here to ``close``, off a terminal, a long silence is broken by a line."""
+        if not self._console.is_terminal:
+            self._alive.start()
+
     def begin_step(self, step: int, last: int) -> None:
         """Show the progress bar, on a terminal."""
+        self._alive.step = f"step {step}, "
+        self.show("sampling")
         if self._progress is None and self._console.is_terminal:
             columns = (
+                SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
                 MofNCompleteColumn(),
@@ -70,10 +91,11 @@ class Log:
             self._progress.start()
             self._task = self._progress.add_task("training", total=last, completed=step - 1)
 
-    def show_rollout(self, running: int) -> None:
-        """Say in the progress bar how many episodes are being sampled."""
+    def show(self, doing: str) -> None:
+        """Say in the progress bar, or when it takes long, what is being done."""
+        self._alive.doing = doing
         if self._progress is not None:
-            self._progress.update(self._task, description=f"sampling {running}")
+            self._progress.update(self._task, description=doing)
 
     def step(self, step: int, metrics: Mapping[str, float], rewards: Sequence[float] = ()) -> None:
         """Print the line of a step, forward its metrics, and advise if nothing is learned."""
@@ -87,7 +109,8 @@ class Log:
         for advice in self._advice.after(metrics):
             self.say(advice)
         if self._progress is not None:
-            self._progress.update(self._task, completed=step, description="training")
+            self._progress.update(self._task, completed=step)
+        self.show("evaluating and saving")
         for sink in self._sinks:
             sink(step, metrics)
 
@@ -107,6 +130,7 @@ class Log:
 
     def close(self) -> None:
         """Take the progress bar away."""
+        self._alive.stop()
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
@@ -123,6 +147,34 @@ def _shares(metrics: Mapping[str, float]) -> list[str]:
         between = "" if low is None or high is None else f" ({low:.1%} to {high:.1%})"
         shown.append(f"{last}={value:.1%}{between}")
     return shown
+
+
+class _Alive:
+    """Breaks a silence: a step on a slow machine takes minutes, and prints one line at its end."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.step, self.doing = "", "evaluating"
+        self._say = say
+        self._stopped = threading.Event()
+        self._last = self._since = time.monotonic()
+
+    def start(self) -> None:
+        self.said()
+        threading.Thread(target=self._speak, name="mint-grpo-alive", daemon=True).start()
+
+    def said(self) -> None:
+        """A line was printed just now."""
+        self._last = self._since = time.monotonic()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def _speak(self) -> None:
+        while not self._stopped.wait(max(self._last + _QUIET_S - time.monotonic(), 0.01)):
+            now = time.monotonic()
+            if now - self._last >= _QUIET_S:
+                self._last = now
+                self._say(f"  ({self.step}{self.doing}: {now - self._since:.0f}s)")
 
 
 class _Console(Console):

@@ -94,7 +94,7 @@ class Run:
 
     def show_rollout(self, running: int) -> None:
         """Tell the progress bar how many episodes are still running."""
-        self._log.show_rollout(running)
+        self._log.show(f"sampling {running} episodes")
 
     def watch(self, task: Any) -> Callable[[int, Sequence[Sequence[Episode]]], dict[str, float]]:
         """Return what tells the metrics of the second grader of a step, if there is one.
@@ -126,6 +126,7 @@ class Run:
     def undisturbed(self) -> Iterator[None]:
         """Let a second Ctrl-C wait until the weights are whole again."""
         self._protected = True
+        self._log.show("learning")
         try:
             yield
         finally:

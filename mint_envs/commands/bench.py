@@ -19,11 +19,11 @@ from ..records.files import check_folders, write_result
 from ..reports.pages import report_page
 from ..reports.terminal import print_report, progress_bar
 from .bench_judge import JudgeOptions, judge_options, judge_report
-from .options import FILE, report_options, settings_option
+from .options import FILE, complete_id, report_options, settings_option
 
 
 @click.command("bench")
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=complete_id)
 @click.option(
     "--cases", type=FILE, help="Labelled responses: prompt, response, label (and answer)."
 )

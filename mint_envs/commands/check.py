@@ -9,11 +9,11 @@ import click
 
 from ..errors import ContractError, require
 from ..loading import locate
-from .options import settings_option
+from .options import complete_id, settings_option
 
 
 @click.command("check")
-@click.argument("id")
+@click.argument("id", shell_complete=complete_id)
 @settings_option
 @click.option("--problems", default=4, show_default=True, help="problems to try")
 @click.option("--quick", is_flag=True, help="fewer texts, and no other process")

@@ -23,13 +23,13 @@ from ..policies import Policy, policy_names, policy_of
 from ..records.files import check_folders, write_result
 from ..reports.pages import report_page
 from ..reports.terminal import print_sections, progress_bar
-from .options import FILE, read_settings, report_options, settings_option
+from .options import FILE, complete_id, read_settings, report_options, settings_option
 
 _FOLDER = "evals"
 
 
 @click.command("eval")
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_id)
 @click.option("--model", "models", multiple=True, help="A model at --base-url; may be repeated.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible address, such as "
               "http://localhost:8000/v1.")  # fmt: skip

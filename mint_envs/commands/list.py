@@ -16,10 +16,11 @@ from ..errors import SettingError
 from ..family import BUILT_IN, record_of
 from ..loading import imported, locate
 from ..registration import Setting, env_ids, settings_of, summary_of, type_name
+from .options import complete_id
 
 
 @click.command("list")
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_id)
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def command(ids: tuple[str, ...], as_json: bool) -> None:
     """List the environments; with an ID its settings: type, default and meaning.

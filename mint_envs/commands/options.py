@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from ..errors import require
 
@@ -18,6 +19,16 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     html = click.option("--html", "html_file", type=FILE, help="Write the report as one page.")
     json_ = click.option("--json", "json_file", type=FILE, help="Write the report as JSON.")
     return json_(html(command))
+
+
+def complete_id(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the ids that begin with ``incomplete``, and word to the shell that a file will do."""
+    from .. import env_ids
+
+    files = CompletionItem(incomplete, type="file")  # first: click's script for bash forgets on it
+    return [files, *(CompletionItem(id) for id in env_ids() if id.startswith(incomplete))]
 
 
 def read_settings(

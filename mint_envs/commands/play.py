@@ -12,14 +12,14 @@ from ..errors import SettingError, require
 from ..problems import Turns, examples_of
 from ..registration import make
 from ..wrappers import TextIO
-from .options import settings_option
+from .options import complete_id, settings_option
 
 _TYPE = "Your response, one line"
 _TYPE_LINES = "Your response; a line that holds only a full stop ends it"
 
 
 @click.command("play")
-@click.argument("id")
+@click.argument("id", shell_complete=complete_id)
 @settings_option
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="which problem")
 @click.option("--index", type=click.IntRange(0), help="row of the data set, in place of --seed")

@@ -11,11 +11,11 @@ from rich.console import Console
 from ..bench.target.targets import Target, load
 from ..records.scoring import score_file
 from ..reports.terminal import progress_bar
-from .options import FILE, settings_option
+from .options import FILE, complete_id, settings_option
 
 
 @click.command("score")
-@click.argument("env")
+@click.argument("env", shell_complete=complete_id)
 @click.argument("source", metavar="IN", type=FILE)
 @click.option("-o", "--out", required=True, type=FILE, help="JSONL to append to.")
 @settings_option
