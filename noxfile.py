@@ -12,14 +12,20 @@ a virtual environment that has ``.[local,mint,math,serve,test]``.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 import nox
+from nox import registry
 
 nox.options.sessions = []
 nox.options.default_venv_backend = "uv|virtualenv"
 
+#: What the tests are pinned to; a newer one works too.
+TORCH = "torch==2.13.0"
+#: Where this is set, the other libraries are taken in their newest release.
+NEWEST = "MINT_NOX_NEWEST"
 LIVE = "tests/interop/live_{}.py"
 #: Plugins of pytest that our own tests use, and these do not.
 NOT_HERE = ("cacheprovider", "randomly", "xdist", "schemathesis")
@@ -203,6 +209,40 @@ def official_rules(session: nox.Session) -> None:
     session.run("python", "-m", "tests.run_official_rules", *named)
 
 
+@nox.session(python=["3.12", "3.13"], tags=["live"])
+def pythons(session: nox.Session) -> None:
+    """The quick tests on the Pythons that CI does not run; ``-- TEST...`` runs others."""
+    session.install(TORCH, ".[local,mint,math,judge,mcp,metric,ray,serve,show,test]")
+    without_plugins = ("-p", "no:schemathesis", "-p", "no:cacheprovider")
+    session.run("python", "-P", "-m", "pytest", "-q", *without_plugins,
+                *(session.posargs or ("--quick",)))  # fmt: skip
+
+
+@nox.session(tags=["live"], venv_backend="uv")
+def lowest(session: nox.Session) -> None:
+    """The quick tests with the oldest release of each requirement that pyproject.toml allows."""
+    extras = ".[plot,judge,metric,show,serve,client,test,data]"
+    session.install("--resolution=lowest-direct", extras, TORCH)
+    without_plugins = ("-p", "no:schemathesis", "-p", "no:cacheprovider")
+    session.run("python", "-P", "-m", "pytest", "-q", "--quick", *without_plugins)
+
+
+@nox.session
+def canary(session: nox.Session) -> None:
+    """Every session of tag interop, with the newest releases: what will break for users first."""
+    os.environ[NEWEST] = "1"
+    for name, found in registry.get().items():
+        if name.startswith("interop_"):
+            session.log(f"{name}: {found.__doc__}")
+            session.notify(name)
+
+
+def pinned(*requirements: str) -> list[str]:
+    """Return the requirements as they are, or in a canary run without their pins."""
+    newest = os.environ.get(NEWEST)
+    return [re.sub(r"==[^;\s]+", "", one) if newest else one for one in requirements]
+
+
 def with_everything(session: nox.Session) -> None:
     """Install the package with what the tests need, or borrow it from ``MINT_NOX_BASE``."""
     base = os.environ.get("MINT_NOX_BASE")
@@ -225,9 +265,9 @@ def live(session: nox.Session, name: str, *requirements: str, alone: tuple[str, 
     """
     with_everything(session)
     if requirements:
-        session.install(*requirements)
+        session.install(*pinned(*requirements))
     if alone:
-        session.install("--no-deps", *alone)
+        session.install("--no-deps", *pinned(*alone))
     # -P: the installed package is tested, not the source tree that we stand in.
     # In their own order: some libraries keep one event loop, or one server, for the process.
     without = [word for name in NOT_HERE for word in ("-p", f"no:{name}")]
@@ -340,7 +380,7 @@ def interop_signatures(session: nox.Session) -> None:
     """OpenRLHF's executors run; the signatures of verl and NeMo Gym are read from their wheels."""
     session.install(
         "--no-deps", "--only-binary=:all:", "--python-version=3.13.14",
-        f"--target={session.create_tmp()}", "nemo-gym==0.7.0",
+        f"--target={session.create_tmp()}", *pinned("nemo-gym==0.7.0"),
     )  # fmt: skip
     session.env["PYTHONPATH"] = session.create_tmp()
     wheels = ("verl==0.9.1", "openrlhf==0.11.2")

@@ -40,11 +40,12 @@ def follow(folder: Path, changes: Mapping[str, str], variables: Mapping[str, str
     """
     bin = folder / "bin"
     bin.mkdir()
-    for name, module in (("mint-envs", "mint_envs"), ("mint-grpo", "trainers")):
-        script = bin / name  # -P: an installed command has no working folder on its path either
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m {module} "$@"\n')
+    # -P: an installed command has no working folder on its path either.
+    words = {"mint-envs": "-P -m mint_envs", "mint-grpo": "-P -m trainers", "python": ""}
+    for name, more in words.items():
+        script = bin / name
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {more} "$@"\n')
         script.chmod(0o755)
-    (bin / "python").symlink_to(sys.executable)
     work = folder / "work"
     work.mkdir()
     path = f"{bin}{os.pathsep}{os.environ['PATH']}"

@@ -10,19 +10,21 @@ import click
 
 from ..errors import SettingError
 from ..loading import load_module
+from .options import complete_id
 
 _DOC = "See docs/serve.md for what a client may do, and what it may not."
 
 
 # fmt: off
 @click.command("serve", epilog=_DOC)
+@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_id)
 @click.option("--host", default="127.0.0.1", show_default=True,
               help="Address to serve on; one that others can reach needs a token.")
 @click.option("--port", default=8421, show_default=True, type=click.IntRange(0, 65535),
               help="0 takes a free one; it is printed.")
 @click.option("--offer", "offers", multiple=True, metavar="[NAME=]ID[?SETTING=VALUE&...]",
-              help="An environment to serve, with settings that clients cannot change. "
-              "May be repeated. Default: every registered one, with its defaults.")
+              help="The same as an ID: an environment to serve, with settings that clients cannot "
+              "change. Default: every registered one, with its defaults.")
 @click.option("--allow", "allowed", multiple=True, metavar="ID:SETTING",
               help="A further setting that clients may choose. Not one that holds a path, an "
               "address or a name on the hub. May be repeated.")
@@ -62,7 +64,7 @@ _DOC = "See docs/serve.md for what a client may do, and what it may not."
 @click.option("--log", default="warning", show_default=True,
               type=click.Choice(["info", "warning", "error"]), help="'info' logs each request.")
 def command(
-    host: str, port: int, offers: tuple[str, ...], allowed: tuple[str, ...],
+    ids: tuple[str, ...], host: str, port: int, offers: tuple[str, ...], allowed: tuple[str, ...],
     modules: tuple[str, ...], executor: str, token_file: Path | None, max_body_mb: float,
     max_batch: int, max_waiting: int, max_client_waiting: int, session_key_file: Path | None,
     session_seconds: float, max_sessions: int,
@@ -70,7 +72,7 @@ def command(
     unready_seconds: float, processes: int | None,
     certificate: str | None, key: str | None, log: str,
 ) -> None:
-    """Serve every registered environment and grader over HTTP.
+    """Serve environments, every registered one or those of ID..., and graders over HTTP.
 
     POST /v1/score scores a batch, /v1/grade/... asks a grader, /v1/sessions plays episodes turn by
     turn, GET /v1/envs lists what there is, /docs is the page of the API, /metrics is for
@@ -79,7 +81,8 @@ def command(
     \b
     Examples:
       mint-envs serve
-      mint-envs serve --offer mint/Math-v0 --offer 'gsm8k=mint/Math-v0?dataset=gsm8k&style=chat'
+      mint-envs serve my_file:my/Env-v0
+      mint-envs serve mint/Math-v0 'gsm8k=mint/Math-v0?dataset=gsm8k&style=chat'
       curl -s localhost:8421/v1/score -H 'content-type: application/json' \\
         -d '{"env": "mint/Math-v0", "items": [{"seed": 3, "response": "42"}]}'
       MINT_SERVE_TOKEN=$(openssl rand -hex 32) mint-envs serve --host 0.0.0.0 \\
@@ -94,7 +97,8 @@ def command(
     for module in modules:
         load_module(module, f"--import {module}")
     settings = Settings(
-        offers, allowed, executor, read_secret(token_file, os.environ.pop(TOKEN_VARIABLE, "")),
+        (*ids, *offers), allowed, executor,
+        read_secret(token_file, os.environ.pop(TOKEN_VARIABLE, "")),
         max_body=int(max_body_mb * (1 << 20)), max_batch=max_batch, max_waiting=max_waiting,
         max_client_waiting=max_client_waiting,
         max_sessions=max_sessions, session_s=session_seconds, work_s=work_seconds,

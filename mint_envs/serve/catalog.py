@@ -23,7 +23,7 @@ from ..errors import MintEnvsError, SettingError, did_you_mean, require
 from ..family import BUILT_IN
 from ..forms import Form
 from ..loading import imported
-from ..registration import env_ids, family_of, make_task, settings_of
+from ..registration import env_ids, family_of, find_spec, make_task, settings_of, unknown_id
 from .settings import Settings
 
 _TASKS = 256
@@ -148,17 +148,25 @@ def _allowed_setting(text: str) -> tuple[str, str]:
 
 
 def _offer(text: str, allowed: list[tuple[str, str]]) -> Offer:
-    """Read ``"NAME=ID?setting=value&..."``; values are JSON where they can be, else text."""
+    """Read ``"NAME=ID?setting=value&..."``; values are JSON where they can be, else text.
+
+    The id may be ``module:id``, as elsewhere; clients see it without the module.
+    """
     front, _, query = text.partition("?")
-    name, _, id = front.rpartition("=")
-    if id not in env_ids():
-        raise SettingError(f"offer={text!r}: no such environment. {did_you_mean(id, env_ids())}")
+    name, _, asked = front.rpartition("=")
+    try:
+        id = find_spec(asked).id
+    except gym.error.Error as error:
+        raise SettingError(f"offer={text!r}: {unknown_id(asked, error)}") from error
+    require(id in env_ids(), f"offer={text!r}: {id} is not an environment of mint_envs.register")
     settings = {key: _query_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
     defaults = {key: one.default for key, one in settings_of(id).items()}
     own = frozenset(n for i, n in allowed if i == id)
     fixed = settings.get("dataset", defaults.get("dataset")) is not None
     free = own if fixed else family_of(id).client_settings | own
-    return Offer(name or text, id, settings, (free & set(defaults)) - set(settings))
+    return Offer(
+        name or text.replace(asked, id, 1), id, settings, (free & set(defaults)) - set(settings)
+    )
 
 
 def _query_value(text: str) -> Any:
