@@ -16,7 +16,7 @@ from typing import Any, Generic, NotRequired, TypedDict, TypeVar
 
 import numpy as np
 
-from .errors import RewardError
+from .errors import RewardError, SettingError
 
 Problem = TypeVar("Problem")
 
@@ -122,6 +122,27 @@ def _unit(value: Any, name: str) -> float:
             "use score=None for a reward that could not be measured."
         )
     return number + 0.0  # turns -0.0 into 0.0, so that equal rewards print alike
+
+
+def as_prompt(value: Any) -> Prompt:
+    """Return what ``prompt`` gave, if it is text or chat messages.
+
+    Raises:
+        SettingError: it is neither, or a message has no role or no content.
+    """
+    if isinstance(value, str):
+        return value
+    right = isinstance(value, Sequence) and all(
+        isinstance(one, Mapping) and "role" in one and ("content" in one or "tool_calls" in one)
+        for one in value
+    )
+    if not (right and value):
+        raise SettingError(
+            f"prompt() gave {value!r}, a {type(value).__name__}. Return text, or chat messages: "
+            '[{"role": "user", "content": "..."}]'
+        )
+    messages: Sequence[Message] = value
+    return messages
 
 
 def as_reward(value: Any) -> Reward:

@@ -21,8 +21,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from .core import Episode, Prompt, Reward, Task
-from .errors import SettingError, did_you_mean
+from .core import Episode, Prompt, Reward, Task, as_prompt
+from .errors import SettingError, did_you_mean, require
 from .executors import Answer, Executor, Local, Turn, executor_of, play_turns, score_batch
 from .printable import readable
 from .problems import ProblemRef, respond_or_cut
@@ -137,8 +137,11 @@ class TokenEnv(gym.Env[Tokens, Tokens]):
         super().reset(seed=seed)
         self._episode = None  # stays so if what follows raises
         self._name = ""
+        require(
+            isinstance(options or {}, Mapping), f"options={options!r}: give a dict, {{'index': 5}}"
+        )
         self._problem = self._choose(dict(options or {}))
-        self._prompt = self.task.prompt(self._problem)
+        self._prompt = as_prompt(self.task.prompt(self._problem))
         self._episode = self.task.start(self._problem)
         tokens = self.codec.encode_prompt(self._prompt)
         text = self.codec.decode(tokens)

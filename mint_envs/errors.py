@@ -84,9 +84,14 @@ def first_line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """Return the one of ``valid`` that ``name`` is most like, or ``""``."""
+    return next(iter(difflib.get_close_matches(name, list(valid), n=1)), "")
+
+
 def did_you_mean(name: str, valid: Iterable[str]) -> str:
     """Return ``"Did you mean 'x'? Valid: ..."`` for an unknown ``name``."""
     names = sorted(valid)
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"Did you mean {close[0]!r}? " if close else ""
+    close = nearest(name, names)
+    hint = f"Did you mean {close!r}? " if close else ""
     return f"{hint}Valid: {', '.join(names) or '(none)'}."

@@ -107,7 +107,10 @@ class CommonSettings:
             self.style in ("completion", "chat"), f"style={self.style!r}: 'completion' or 'chat'"
         )
         require(0 <= self.shots <= MOST_SHOTS, f"shots={self.shots} must be from 0 to {MOST_SHOTS}")
-        require(self.level in self.levels, f"level={self.level!r}: {', '.join(self.levels)}")
+        require(
+            self.level in self.levels,
+            f"level={self.level!r} must be one of {', '.join(self.levels)}",
+        )
         rows = self.dataset is not None  # they have splits of their own names
         require(
             rows or self.split in (None, "train", "test", "all"),

@@ -10,12 +10,13 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .errors import SettingError, did_you_mean, require
+from .errors import MintEnvsError, SettingError, did_you_mean, require
 
 #: The id of an environment that a function or a task class makes by itself: ``locate`` writes it,
 #: ``registration`` registers it when it is asked for.
@@ -120,11 +121,10 @@ def _import(module: str, folders: Sequence[Path], asked: str) -> ModuleType:
         except ModuleNotFoundError as error:
             if not more:
                 raise SettingError(_missing(module, folders[0], asked, error)) from error
-        except SyntaxError as error:
-            where = f"{Path(error.filename or module).name}, line {error.lineno}"
-            raise SettingError(f"{asked}: {where}: {error.msg}. Mend it") from error
-        except ImportError as error:
-            raise SettingError(f"{asked}: {error} (looked from {Path.cwd()})") from error
+        except MintEnvsError:
+            raise  # it says what to do
+        except (Exception, SystemExit) as error:
+            raise SettingError(f"{asked}: {_raised(error)}") from error
         sys.path.append(more.pop(0))
 
 
@@ -132,6 +132,20 @@ def _missing(module: str, folder: Path, asked: str, error: ModuleNotFoundError) 
     own = error.name == module
     where = f" in {folder}, nor installed" if own else f", which {module} needs"
     return f"{asked}: there is no module {error.name}{where}"
+
+
+def _raised(error: BaseException) -> str:
+    """Return what a module raised when it was imported, and in which line."""
+    if isinstance(error, SyntaxError):
+        return f"{Path(error.filename or '').name}, line {error.lineno}: {error.msg}. Mend it"
+    if isinstance(error, ImportError):
+        return f"{error} (looked from {Path.cwd()})"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(frame.filename).name}, line {frame.lineno}"
+    if isinstance(error, SystemExit):
+        return f"{where}, ends the process on import. Put it below: if __name__ == '__main__':"
+    said = " ".join(str(error).split())
+    return f"{where}, raises {type(error).__name__}: {said} when it is imported. Mend it"
 
 
 def _callables_in(found: Any) -> list[str]:

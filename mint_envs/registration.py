@@ -27,7 +27,7 @@ from gymnasium.vector import AutoresetMode
 
 from .core import Task
 from .env import TokenEnv
-from .errors import SettingError, did_you_mean, require
+from .errors import SettingError, did_you_mean, nearest, require
 from .family import BUILT_IN, Family, record_of
 from .interop.mint import AdapterTask, RLAdapter
 from .loading import FUNCTIONS, imported, locate
@@ -95,6 +95,7 @@ def register(
         raise SettingError(f"task={task!r} must be a Task subclass, or 'module:Class'")
     spec = task if isinstance(task, str) else _importable(task)
     if not isinstance(task, str):
+        _check_methods(task)
         _check_task_settings(id, task, defaults)
     for name, value in defaults.items():
         _check_plain(name, value)
@@ -210,35 +211,58 @@ def _spec_of(id: str) -> Any:
 
 def unknown_id(id: str, error: Exception) -> str:
     """Return what to say of an id that is not registered, in one line: which may be meant."""
-    name = id.rpartition(":")[2]
-    if name.endswith(".py"):
-        return f"{id} is a file: name what it registers, {_ids_in(Path(name), name)}"
+    module, _, name = id.rpartition(":")
+    if name.endswith(".py") or (not module and Path(f"{name}.py").is_file()):
+        return _of_a_file(Path(name if name.endswith(".py") else f"{name}.py"))
     here = [f"{file}:{name}" for file in sorted(Path().glob("*.py")) if name in _registers(file)]
     if here:
         return f"{name} is registered in a file: {' or '.join(here)}"
     ids = env_ids()
-    same = [one for one in ids if one.partition("/")[2].lower() == name.lower()]
+    same = [one for one in ids if _bare(one) == _bare(name)]
     same = same or difflib.get_close_matches(name, ids, n=1, cutoff=0.75)
     if same:
         return f"there is no {name}. Did you mean {' or '.join(same)}?"
-    text = f"{str(error).rstrip('.')}. Registered: {', '.join(ids)}."
-    if ":" not in id:
-        text += f" One that a file of yours registers is named with the file: my_file:{id}"
-    return text
+    if module:
+        return f"{module} registers no {name}. Registered: {', '.join(ids)}"
+    return (
+        f"there is no environment {name}. Registered: {', '.join(ids)}. "
+        f"One that a file of yours registers is named with the file: my_file.py:my/Name-v0"
+    )
 
 
-def _ids_in(file: Path, name: str) -> str:
-    found = _registers(file)
-    return " or ".join(f"{name}:{id}" for id in found) if found else f"{name}:my/Name-v0"
+def _bare(id: str) -> str:
+    """Return the name in an id, without its namespace and version."""
+    return re.sub(r"-v\d+$", "", id.rpartition("/")[2]).lower()
+
+
+def _of_a_file(file: Path) -> str:
+    """Return what to say of a file that was given in place of an id: what may be meant by it."""
+    if not file.is_file():
+        close = nearest(file.name, [path.name for path in file.parent.glob("*.py")])
+        meant = f". Did you mean {file.with_name(close)}?" if close else ""
+        return f"there is no file {file} (looked from {Path.cwd()}){meant}"
+    if ids := _registers(file):
+        return f"{file} is a file: name what it registers, {_joined(file, ids)}"
+    if names := re.findall(r"^(?:def|class) ([A-Za-z]\w*)\b", _text_of(file), re.MULTILINE):
+        what = "name its reward function or task class"
+        return f"{file} is a file that registers no environment: {what}, {_joined(file, names[:5])}"
+    return f"{file} registers no environment: add mint_envs.register('my/Name-v0', YourTask)"
+
+
+def _joined(file: Path, names: Iterable[str]) -> str:
+    return " or ".join(f"{file}:{name}" for name in names)
 
 
 def _registers(file: Path) -> list[str]:
     """Return the ids that a Python file seems to register, without importing it."""
+    return re.findall(r"""\bregister\(\s*["']([\w./-]+-v\d+)["']""", _text_of(file))
+
+
+def _text_of(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8", errors="replace")
+        return file.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return []
-    return re.findall(r"""\bregister\(\s*["']([\w./-]+-v\d+)["']""", text)
+        return ""
 
 
 def find_spec(id: str) -> Any:
@@ -288,6 +312,7 @@ def make_task(task: Any, settings: dict[str, Any]) -> Task[Any]:
         raise SettingError(f"task={task!r} is {cls!r}, not a mint_envs.Task class")
     measured = {name: settings[name] for name in DIFFICULTY if name in settings}
     settings = {name: value for name, value in settings.items() if name not in measured}
+    _check_methods(cls)
     _check_settings(cls.__name__, cls, settings)
     built = cls(**settings)
     if isinstance(built, RLAdapter) or hasattr(built, "compute_reward"):
@@ -298,6 +323,15 @@ def make_task(task: Any, settings: dict[str, Any]) -> Task[Any]:
         chosen: Task[Any] = imported("mint_envs.compose.measured:by_difficulty")(built, measured)
         return chosen
     return built
+
+
+def _check_methods(cls: Any) -> None:
+    """Raise SettingError if a class of tasks lacks a method that it needs."""
+    if missing := sorted(getattr(cls, "__abstractmethods__", ())):
+        raise SettingError(
+            f"the class {cls.__name__} has no method {' and no '.join(missing)}: "
+            "a task needs sample, prompt and score"
+        )
 
 
 def _resolve(task: Any) -> Any:

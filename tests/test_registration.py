@@ -290,7 +290,7 @@ def test_an_unknown_id_says_which_may_be_meant(
         "mint/Maths-v0": "Did you mean mint/Math-v0?",
         "my/UnitConvert-v0": "unit_convert.py:my/UnitConvert-v0",
         "unit_convert.py": "unit_convert.py:my/UnitConvert-v0",
-        "empty.py": "empty.py:my/Name-v0",
+        "empty.py": "add mint_envs.register('my/Name-v0'",
     }
     for id, told in wanted.items():
         with pytest.raises(gym.error.UnregisteredEnv) as caught:

@@ -177,7 +177,8 @@ def _first_weights(where: str | None, backend: str) -> str | None:
         return where
     kinds = {"mint": "a path tinker://..., or a run on a service"}
     kind = kinds.get(backend, "the folder of an adapter, or a run on this machine")
-    raise TrainerError(f"--init-from {given}: the {backend} backend begins with {kind}")
+    lost = "" if "://" in where or Path(where).exists() else "it does not exist; "
+    raise TrainerError(f"--init-from {given}: {lost}the {backend} backend begins with {kind}")
 
 
 def _local_backend(config: TrainConfig, lora: LoraParams, start: _Start) -> Backend:

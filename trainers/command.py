@@ -74,6 +74,16 @@ _ALIASES = {
     "batch": ("batch_size", "groups_per_batch"),
 }
 
+#: What people type before or in place of an environment.
+_OTHERWISE = {
+    "help": "mint-grpo --help shows how it is used",
+    "train": "mint-grpo ENV trains, without that word",
+    "resume": "a run goes on by mint-grpo --resume RUN_DIR",
+    "eval": "mint-envs eval measures a model",
+    "list": "mint-envs list shows the environments",
+    "show": "mint-envs show RUN_DIR shows what was said",
+}
+
 
 @dataclass(frozen=True)
 class Command:
@@ -98,6 +108,8 @@ def parse(argv: Sequence[str]) -> Command:
         raise SystemExit(0 if argv else 2)
     dotenv, given = _dotenv(), variables()
     key, base_url = given.get("MINT_API_KEY") or None, given.get("MINT_BASE_URL") or None
+    if argv[0] in _OTHERWISE:
+        raise TrainerError(f"{argv[0]!r} is no environment: {_OTHERWISE[argv[0]]}")
     folder, argv = _take_resume(argv)
     if folder is not None:
         return _resume(folder, argv, key, base_url)
@@ -297,12 +309,25 @@ def _parse_fault(text: str, model: type[BaseSettings]) -> str:
     """Return what to say of words that cannot be parsed, in one line: which option was meant."""
     _, unknown, words = text.partition("unrecognized arguments: ")
     if not unknown:
-        return f"{text.partition('error: ')[2] or text}. Options that hold several values are JSON"
-    word = words.split()[0].partition("=")[0]
-    options = [f"--{name.replace('_', '-')}" for name in model.model_fields]
-    near = difflib.get_close_matches(word, options, n=1, cutoff=0.5)
-    meant = f"Did you mean {near[0]}? " if near else ""
-    return f"there is no option {word}. {meant}mint-grpo ENV --help lists them all"
+        said = text.partition("argument ")[2].replace("expected one argument", "needs a value")
+        return f"{said or text}. mint-grpo ENV --help lists the options; several values are JSON"
+    word, *rest = words.split()
+    return f"there is no option {word}. {_meant(word, rest, model)}"
+
+
+def _meant(word: str, rest: Sequence[str], model: type[BaseSettings]) -> str:
+    """Return what may be meant by an option that is not there."""
+    name, equals, value = word.partition("=")
+    if name in ("--set", "-s"):  # as mint-envs has it
+        setting, equals, value = (value or " ".join(rest[:1])).partition("=")
+        return f"A setting is an option here: --{setting.replace('_', '-')} {value}".rstrip()
+    if "key" in name.split("-"):
+        return "A key is read from the environment variable MINT_API_KEY"
+    names = [*model.model_fields, *(alias for more in _ALIASES.values() for alias in more)]
+    options = [f"--{one.replace('_', '-')}" for one in names]
+    near = difflib.get_close_matches(name.replace("_", "-"), options, n=1, cutoff=0.5)
+    meant = f"Did you mean {near[0]}{equals and ' ' + value}? " if near else ""
+    return f"{meant}mint-grpo ENV --help lists them all"
 
 
 class _Given(PydanticBaseSettingsSource):

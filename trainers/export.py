@@ -6,6 +6,7 @@ import argparse
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from mint_envs.atomic import whole_folder
 from mint_envs.reports.card import model_card
@@ -15,13 +16,21 @@ from .errors import TrainerError
 from .run import read_config, read_state
 
 
+class _Parser(argparse.ArgumentParser):
+    """Refuses what it cannot read in one line, as the rest of the command does."""
+
+    def error(self, message: str) -> NoReturn:
+        how = "mint-grpo export RUN_DIR --merged FOLDER (or --adapter FOLDER)"
+        raise TrainerError(f"export: {message.replace('argument ', '', 1)}: {how}")
+
+
 def export(argv: Sequence[str]) -> int:
     """Write what ``argv`` asks for; return 0.
 
     Raises:
         TrainerError: no such run, a run on a service, no checkpoint, or a folder that is there.
     """
-    parser = argparse.ArgumentParser(prog="mint-grpo export", description=__doc__)
+    parser = _Parser(prog="mint-grpo export", description=__doc__)
     parser.add_argument("run", type=Path, metavar="RUN_DIR")
     kinds = parser.add_mutually_exclusive_group(required=True)
     kinds.add_argument("--merged", type=Path, metavar="FOLDER", help="a whole model")

@@ -34,6 +34,12 @@ _IN_TURN = {"right": 0.5, "hackable": 0.8, "sound": 1.0, "learning": 1.0, "fast"
 _OF_BATTERY = ("right", "fast")  # what labelled cases tell; the rest wants problems of one form
 _LOADING_S = 10.0  # of loading that count as time; what a library takes beyond is its own
 
+#: Of a reward for which nothing that it pays was found.
+_UNTRIED = (
+    "no response is known that it pays: so nothing is said of what it pays wrongly. Give rows with "
+    "a prompt and an answer, or --cases"
+)
+
 
 def bench(
     target: str,
@@ -78,6 +84,8 @@ def bench(
         report = Report(target, command, made)
         _understand(run)
         report.lead = lead_of(run) if run.learned else ""
+        if run.learned and run.paid is not None and run.paid.kind == "nothing":
+            report.untried = _UNTRIED
         # What tells most is tried first, in case the time runs out.
         made_parts = {name: _part(name, run) for name in _IN_TURN if name in chosen}
         report.sections += [made_parts[name] for name in PARTS if name in chosen]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from rich.console import Console
 from ..audit.audit import AuditOptions, audit, clean_lines, drop_lines, report_of
 from ..audit.audit_code import CodeSettings
 from ..audit.kinds import SETTINGS
+from ..errors import require
 from ..records.files import check_folders, write_result
 from ..reports.pages import report_page
 from ..reports.terminal import print_report, progress_bar
@@ -81,6 +83,10 @@ def command(
       mint-envs audit train.jsonl --test test.jsonl -o audit.jsonl --html audit.html
       mint-grpo mint/Code-v0 --dataset problems.jsonl --drop drop.jsonl
     """
+    require(
+        re.search(r"\w/[\w.]+-v\d+$", dataset) is None,
+        f"{dataset} is the id of an environment: name a data set, e.g. a file of its rows",
+    )
     check_folders(out, drop, clean, json_file, html_file)
     code = CodeSettings(mutants, inputs, killed, max_tests, timeout)
     options = AuditOptions(split, test, kind, out, limit, code, settings=settings)

@@ -39,7 +39,9 @@ def read_settings(
     for text in values:
         name, equals, value = text.partition("=")
         if not (equals and name.strip()):
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE", context, parameter)
+            raise click.BadParameter(
+                f"{text!r} is not NAME=VALUE, without spaces around =", context, parameter
+            )
         name = name.strip().replace("-", "_")
         require(name != "id", "id is no setting; it is what the command is given first")
         settings[name] = _setting_value(value)

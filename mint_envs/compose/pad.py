@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import gymnasium as gym
@@ -37,8 +38,9 @@ class PadTokens(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs
         gym.Wrapper.__init__(self, env)
         self._codec = token_env(env).codec
         length = n if response is None else response
-        require(n >= 1, f"n={n} must be 1 or more")
-        require(length >= 1, f"response={response} must be 1 or more")
+        for name, value in (("n", n), ("response", length)):
+            right = isinstance(value, Integral) and value >= 1
+            require(right, f"{name}={value!r} must be a whole number, 1 or more")
         self._n, vocabulary = n, self._codec.vocab_size
         self.observation_space = spaces.Dict(
             {

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,9 @@ class TextTask:
             SettingError: None, and the problems have no end.
         """
         size = self.task.size
+        for name, value in (("count", count or 0), ("start", start)):
+            right = isinstance(value, Integral) and value >= 0
+            require(right, f"{name}={value!r} must be a whole number, 0 or more")
         if count is None:
             require(size is not None, f"{self.name} has problems without end: say how many (count)")
             count = int(size or 0) - start
@@ -241,6 +245,7 @@ def index_of(row: Mapping[str, Any], made_by: str = "the rows() of this module")
     given = {int(row[name]) for name in ("task_index", "task_seed") if row.get(name) is not None}
     require(bool(given), f"a row has no task_index: make it with {made_by}")
     require(len(given) == 1, f"a row has a task_index and another task_seed: {sorted(given)}")
+    require(min(given) >= 0, f"task_index={min(given)} is none: make the rows with {made_by}")
     return given.pop()
 
 

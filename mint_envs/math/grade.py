@@ -84,11 +84,13 @@ def grade(
         GraderFault: the grader crashed, which is a fault of ours; the verdict is ``unknown``.
 
     Raises:
-        SettingError: ``format_credit`` out of range, or ``gold`` or ``question`` is no text.
+        SettingError: ``format_credit`` out of range, or ``gold``, ``response`` or
+            ``question`` is no text.
     """
-    for name, text in (("gold", gold), ("question", question or "")):
+    for name, text in (("gold", gold), ("question", question or ""), ("response", response)):
         if not isinstance(text, str):
-            raise SettingError(f"{name}={text!r} must be text: pass {str(text)!r}")
+            text_of = "" if text is None else str(text)
+            raise SettingError(f"{name}={text!r} must be text: pass {text_of!r}")
     if not 0.0 <= format_credit <= _MAX_CREDIT:
         raise SettingError(f"format_credit={format_credit!r} must be from 0 to {_MAX_CREDIT}")
     plain = response.strip()

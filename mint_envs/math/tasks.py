@@ -53,7 +53,7 @@ class MathTask(DatasetTask[MathProblem]):
     ) -> None:
         require(
             bool(operators) and set(operators) <= set("+-*"),
-            f"operators={operators!r}: any of + - *",
+            f"operators={operators!r}: give the signs to draw from, of + - *, e.g. '+-'",
         )
         require(1 <= digits <= 9, f"digits={digits} must be from 1 to 9")
         require(2 <= terms <= 9, f"terms={terms} must be from 2 to 9")

@@ -153,6 +153,7 @@ class Report:
         sections: the parts.
         passed, failed: what is said of the subject without findings, and with some.
         lead: what stands first: what was understood of the subject.
+        untried: what stands last if nothing was found: what could not be tried.
     """
 
     subject: str
@@ -162,6 +163,7 @@ class Report:
     passed: str = "shows no fault"
     failed: str = "is at fault"
     lead: str = ""
+    untried: str = ""
 
     @property
     def worst_first(self) -> list[Finding]:

@@ -39,7 +39,7 @@ def print_report(report: Report, console: Console) -> None:
     print_sections(report, console)
     console.print()
     _print_first(report, console)
-    console.print(verdict(report.findings))
+    console.print(verdict(report.findings, report.untried))
 
 
 def print_sections(report: Report, console: Console) -> None:
@@ -74,8 +74,10 @@ def _print_first(report: Report, console: Console) -> None:
         console.print(Text(f"  {first.repeat}", style="dim"), soft_wrap=True)
 
 
-def verdict(found: list[Finding]) -> Text:
-    """Return the last line: what was found."""
+def verdict(found: list[Finding], untried: str) -> Text:
+    """Return the last line: what was found, or that little could be tried."""
+    if not found and untried:
+        return Text(f"No fault was found, but {untried}", style="yellow")
     if not found:
         return Text("No fault was found.", style="green")
     checks = ", ".join(dict.fromkeys(one.check for one in found))

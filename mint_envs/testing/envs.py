@@ -16,7 +16,7 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check_env
 from gymnasium.utils.env_checker import data_equivalence
 
 from ..env import TokenEnv
-from ..errors import SettingError
+from ..errors import SettingError, require
 from ..registration import make
 from ..reports.report import Report
 from ..responses.texts import smallest_faults
@@ -61,6 +61,8 @@ def check_env(
     """
     if settings and not isinstance(id_or_env, str):
         raise SettingError(f"settings {list(settings)} are for an id, not for an environment")
+    right = isinstance(id_or_env, str | gym.Env)
+    require(right, f"{id_or_env!r} is no id and no environment; check_task checks a task")
     env = make(id_or_env, **settings) if isinstance(id_or_env, str) else id_or_env
     core = env.unwrapped
     findings = Findings(id_or_env if isinstance(id_or_env, str) else type(core).__name__)

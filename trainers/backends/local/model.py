@@ -37,7 +37,9 @@ def pick_device(name: str | None) -> torch.device:
         torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
         first = str(error).splitlines()[0]
-        raise BackendError(f"device={name!r} cannot be used here: {first}") from error
+        raise BackendError(
+            f"device={name!r} cannot be used here: {first}. Leave --device out, or give cpu"
+        ) from error
     return device
 
 
