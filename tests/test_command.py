@@ -321,9 +321,9 @@ def test_help_shows_the_defaults_of_the_environment(
     ("words", "told"),
     [
         (["--digit", "3"], "no option --digit. Did you mean --digits?"),
-        (["--stepz=3"], "Did you mean --steps?"),
+        (["--stepz=3"], "Did you mean --steps 3?"),
         (["--zzzzzz"], "no option --zzzzzz. mint-grpo ENV --help"),
-        (["--steps"], "--steps: expected one argument"),
+        (["--steps"], "--steps: needs a value"),
     ],
 )
 def test_an_unknown_option_is_one_line_with_the_one_that_was_meant(

@@ -321,7 +321,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
           "no/such/folder.json"], "there is no folder"),
         (["mint/Math-v0", "--model", "m", "--base-url", "http://[::1]:9/v1", "--set",
           "digit=1"], "Did you mean 'digits'"),
-        ([], "Missing argument"),
+        ([], "missing argument"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(
