@@ -91,7 +91,7 @@ class Together:
     def __init__(self, count: int, folder: Path) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._one = start(self.port, folder, "--processes", str(count))
+        self._one = start_server(self.port, folder, *_OPTIONS, "--processes", str(count))
         try:
             wait_until_ready(self.url)
         except BaseException:
@@ -135,7 +135,8 @@ class Apart:
             raise
 
     def _start(self, port: int) -> subprocess.Popen[bytes]:
-        return start(port, self._folder, "--executor", "processes:1", "--unready-seconds", "2")
+        options = (*_OPTIONS, "--executor", "processes:1", "--unready-seconds", "2")
+        return start_server(port, self._folder, *options)
 
     def processes(self) -> list[psutil.Process]:
         return [psutil.Process(one.pid) for one in list(self._servers.values())]
@@ -161,10 +162,10 @@ class Apart:
             one.wait(60)
 
 
-def start(port: int, folder: Path, *options: str) -> subprocess.Popen[bytes]:
+def start_server(port: int, folder: Path, *options: str) -> subprocess.Popen[bytes]:
     with (folder / "said").open("ab") as said:
         return subprocess.Popen(
-            [sys.executable, "-c", _SERVE, "serve", "--port", str(port), *_OPTIONS, *options],
+            [sys.executable, "-c", _SERVE, "serve", "--port", str(port), *options],
             env={**os.environ, "MINT_SERVE_SESSION_KEY": KEY}, stdout=said, stderr=said,
         )  # fmt: skip
 

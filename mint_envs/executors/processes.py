@@ -60,17 +60,18 @@ class Processes:
         workers: processes; 0 means one for each CPU.
         deadline_s: seconds of wall clock after which a worker that does not answer is ended, and
             its work lost; None means never.
+        nice: by which programs give way to other work (``sandbox.port.give_way``).
     """
 
     chooses = True
 
-    def __init__(self, workers: int = 0, deadline_s: float | None = None) -> None:
+    def __init__(self, workers: int = 0, deadline_s: float | None = None, nice: int = 0) -> None:
         require(0 <= workers <= 1024, f"workers={workers} must be from 0 (one per CPU) to 1024")
         from ..sandbox.port import cpu_count
 
         self.slots = workers or cpu_count()
         self.replaced = 0  # workers that were lost so far
-        self._deadline_s = deadline_s
+        self._deadline_s, self._nice = deadline_s, nice
         self._process = os.getpid()
         self._came_up = False  # a worker, ever
         self._tasks = TaskTable(pickle.dumps)
@@ -122,7 +123,7 @@ class Processes:
             if worker is None:
                 return
             self._abandoned.add(future)
-            worker.stop()
+            worker.kill()
 
     def close(self) -> None:
         """End the workers, in the middle of their work if they have any."""
@@ -179,6 +180,7 @@ class Processes:
             except _Gone as error:
                 if future in self._abandoned:
                     self._drop(i)
+                    self._start_anew(i)
                     raise Lost("it was given up: nobody waits for it") from None
                 reason = f"a worker was lost: {error}"
                 had_come_up = self._drop(i)
@@ -201,9 +203,16 @@ class Processes:
         self._came_up = True
         return worker
 
+    def _start_anew(self, i: int) -> None:
+        """Let another worker come up before this place is free: who comes next shall not wait."""
+        try:
+            self._worker(i)
+        except (_Gone, _Late, CannotStart):
+            self._drop(i)  # who comes next is told
+
     def _start(self, i: int) -> _WorkerProcess:
         try:
-            worker = self._workers[i] = _WorkerProcess()
+            worker = self._workers[i] = _WorkerProcess(self._nice)
         except ChildProcessError as error:  # the process that forks workers is another's child
             raise CannotStart(_FORKED) from error
         except (OSError, EOFError) as error:  # it was killed too, or no process is to be had
@@ -229,12 +238,13 @@ class _WorkerProcess:
     this process.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, nice: int) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_PRELOAD)
         self._pipe, theirs = context.Pipe()
         watched, self._lifeline = context.Pipe(duplex=False)  # closed with this process
-        self._process = context.Process(target=_serve_pipe, args=(theirs, watched), daemon=True)
+        given = theirs, watched, nice
+        self._process = context.Process(target=_serve_pipe, args=given, daemon=True)
         self._process.start()
         theirs.close()
         watched.close()
@@ -275,6 +285,12 @@ class _WorkerProcess:
         except (OSError, EOFError) as error:
             raise _Gone(_error_text(error)) from None
 
+    def kill(self) -> None:
+        """Kill it, and wait for nothing: its own thread sees the end of its pipe, and stops it."""
+        with self._stopping:
+            if not self._stopped and self._process.is_alive():
+                kill_group(self.pid)
+
     def stop(self) -> None:
         """End it, once: its own thread and ``close`` may both come here.
 
@@ -303,16 +319,17 @@ class _Late(Exception):
     """A worker did not answer in time."""
 
 
-def _serve_pipe(pipe: Any, lifeline: Any) -> None:
+def _serve_pipe(pipe: Any, lifeline: Any, nice: int) -> None:
     """What a worker does until its pipe is closed."""
     os.setsid()
     kill_on_hangup(lifeline.fileno(), -os.getpid())
     if lifeline.poll():  # it was too late for that
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who asked
-    from ..sandbox.port import limit_workers
+    from ..sandbox.port import give_way, limit_workers
 
     limit_workers(1)  # there is a worker for every core already
+    give_way(nice)
     tasks: OrderedDict[str, Any] = OrderedDict()
     with contextlib.suppress(EOFError, OSError):
         pipe.send("ready")

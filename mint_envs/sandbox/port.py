@@ -168,11 +168,26 @@ def _nesting(wire: Any) -> int:
 
 
 _limit: list[int] = []
+_nice: list[int] = []
 
 
 def limit_workers(count: int) -> None:
     """Let the sandboxes that this process makes from now on have ``count`` workers by default."""
     _limit[:] = [count]
+
+
+def give_way(nice: int) -> None:
+    """Let programs in the sandboxes that this process makes from now on give way to other work.
+
+    Args:
+        nice: as of the command ``nice``: 10 is about a tenth of the share of what has 0.
+    """
+    _nice[:] = [nice]
+
+
+def niceness() -> int:
+    """Return what ``give_way`` said, else 0."""
+    return _nice[0] if _nice else 0
 
 
 def ran_out_of_memory(records: Mapping[int, tuple[str, Any]]) -> bool:

@@ -25,7 +25,7 @@ from typing import Any
 from .environment import PythonEnvironment
 from .folders import Folder
 from .inside import zygote
-from .port import KILLED, Job, Outcome, Tool, ran_out_of_memory, read_records
+from .port import KILLED, Job, Outcome, Tool, niceness, ran_out_of_memory, read_records
 from .sleep import SleptTime, pid_of
 
 _START_S = 30.0
@@ -258,6 +258,7 @@ def configuration(
         "tmp_executable": bool(toolchain),
         "processes": _process_limit(tier, 256 if toolchain else 64),
         "scratch": scratch,
+        "nice": niceness(),
     }  # fmt: skip
 
 

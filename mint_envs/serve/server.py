@@ -30,6 +30,7 @@ from .settings import Settings
 from .work import Desk, warm
 
 _SWEEP_S = 5.0
+_PROGRAMS_NICE = 10  # endless programs of some must not take the CPU from all
 _SHARE_S = 1.0  # after which other processes know what was counted here
 _log = logging.getLogger("mint_envs.serve")
 
@@ -134,7 +135,8 @@ def _executor(settings: Settings) -> Executor:
     kind, _, argument = settings.executor.partition(":")
     if kind == "processes" and (not argument or argument.isdecimal()):
         workers = int(argument or 0) or cpu_count()
-        return Processes(workers + 1, settings.work_s)  # one more than slow work may take: see Desk
+        # One more than slow work may take: see Desk.
+        return Processes(workers + 1, settings.work_s, _PROGRAMS_NICE)
     return make_executor(settings.executor, settings.work_s)
 
 

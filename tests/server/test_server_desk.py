@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from concurrent.futures import Future
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +18,7 @@ from mint_envs.executors import Lost
 from mint_envs.executors.processes import Processes
 from mint_envs.serve import work
 from mint_envs.serve.fair import CLIENT, FairQueue
-from mint_envs.serve.work import Desk, NoRoom
+from mint_envs.serve.work import Desk, NoRoom, warm
 
 
 class Queue:
@@ -268,6 +270,42 @@ def test_a_worker_is_taken_from_work_that_nobody_waits_for() -> None:
         assert pool.submit(nap, None, 0.0).result(60) == 0.0
     finally:
         pool.close()
+
+
+def test_a_place_is_free_again_once_its_next_worker_is_up() -> None:
+    """Else a quick piece that is given to it waits until a process has started."""
+    pool = Processes(1)
+    try:
+        pool.submit(nap, None, 0.0).result(60)
+        (before,) = pool.pids
+        long = pool.submit(nap, None, 300.0)
+        while not long.running():
+            time.sleep(0.01)
+        pool.abandon(long)
+        with pytest.raises(Lost, match="nobody waits"):
+            long.result(60)
+        (after,) = pool.pids
+        assert after != before
+        assert pool.submit(own_pid, None, None).result(60) == after
+    finally:
+        pool.close()
+
+
+def test_programs_give_way_to_the_server() -> None:
+    pool = Processes(1, nice=7)
+    try:
+        assert pool.submit(warm, None, None).result(60) == ""
+        worker = psutil.Process(pool.pids[0])
+        assert worker.nice() == os.getpriority(os.PRIO_PROCESS, 0)
+        niceness = [one.nice() for one in worker.children(recursive=True)]
+        assert niceness
+        assert set(niceness) == {min(19, worker.nice() + 7)}
+    finally:
+        pool.close()
+
+
+def own_pid(_: Any, __: Any) -> int:
+    return os.getpid()
 
 
 def nap(_: Any, seconds: float) -> float:

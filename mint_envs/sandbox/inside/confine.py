@@ -7,6 +7,7 @@ opens the user namespace first, which is what permits the mounts.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import glob
 import math
@@ -54,6 +55,16 @@ _TIME_ZONES = "/usr/share/zoneinfo"
 
 class Missing(OSError):
     """The kernel refuses a layer; the message names it."""
+
+
+def give_way(nice: int) -> None:
+    """Let this process, and all that it starts, have the CPU after others."""
+    if not nice:
+        return
+    os.nice(nice)
+    # Where the kernel shares out the CPU by session first, that is what counts.
+    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as file:
+        file.write(str(nice))
 
 
 def _checked_call(result: int, what: str) -> int:

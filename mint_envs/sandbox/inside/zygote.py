@@ -333,6 +333,7 @@ def main() -> None:
     """
     control = _settle(int(sys.argv[1]), int(sys.argv[2]))
     config = json.loads(sys.argv[3])
+    confine.give_way(config["nice"])
     sys.argv = sys.orig_argv = [runner.FILE]
     os.environ.pop("LD_LIBRARY_PATH", None)  # it was for the interpreter to start
     packages = config["packages"]
