@@ -133,8 +133,6 @@ def _meant(error: click.UsageError) -> str:
         return f". A setting of the environment is given by --set {name}={value or 'VALUE'}"
     if "data" in options and Path(word).is_file():
         return f". Did you mean --data {word}?"
-    if "offers" in options and word:
-        return f". Did you mean --offer {word}? A file of yours is named by --import MODULE"
     return ""
 
 

@@ -87,7 +87,7 @@ COMMAND: list[tuple[str, list[str]]] = [
     ("check folder", ["no environment folder", "my_file.py:my/Name-v0"]),
     ("score mint/Maths-v0 rows.jsonl -o o.jsonl", ["no mint/Maths-v0", "mint/Math-v0?"]),
     ("audit mint/Math-v0", ["mint/Math-v0 is the id of an environment", "name a data set"]),
-    ("serve mint/Math-v0", ["mint/Math-v0", "--offer mint/Math-v0?"]),
+    ("serve mint/Maths-v0", ["no mint/Maths-v0", "mint/Math-v0?"]),
     # files in place of ids, and ids of files
     ("check odd_words.py", ["odd_words.py is a file", "odd_words.py:my/OddWords-v0"]),
     ("check odd_words", ["odd_words.py is a file", "odd_words.py:my/OddWords-v0"]),
