@@ -228,7 +228,7 @@ class Task(ABC, Generic[Problem]):
         return ()
 
     def examples(self, problem: Problem) -> Mapping[Any, float]:
-        """Return worked examples, ``{response: reward}``, the one with the full mark first.
+        """Return worked examples, ``{response: reward}``, one that earns 1 first.
 
         A key is a response, or a tuple of responses for several turns.
         """

@@ -177,7 +177,7 @@ def turns_of(key: Any) -> Turns:
 
 
 def examples_of(task: Task[Any], problem: Any) -> dict[Turns, float]:
-    """Return the worked examples of a problem, the one with the full mark first."""
+    """Return the worked examples of a problem, one that earns 1 first."""
     return {turns_of(key): value for key, value in task.examples(problem).items()}
 
 

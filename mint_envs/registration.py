@@ -89,7 +89,7 @@ def register(
     if isinstance(task, Task) and not callable(task):
         raise SettingError(
             f"task={task!r} must be a Task subclass, 'module:Class', or what from_reward_func() "
-            "made of functions and a file by name: other processes make it anew"
+            "made of functions and a file by name: other processes must make it again"
         )
     if not (isinstance(task, str) or callable(task)):
         raise SettingError(f"task={task!r} must be a Task subclass, or 'module:Class'")

@@ -79,7 +79,7 @@ class TrainConfig(BaseModel):
         0,
         ge=0,
         le=100,
-        description="groups with equal rewards are replaced, by so many times the batch at most",
+        description="draw at most so many more batches to replace groups with equal rewards",
     )
     max_turns: Positive = Field(
         100, description="longest episode, in responses; a longer one is left out as unmeasured"
@@ -89,7 +89,7 @@ class TrainConfig(BaseModel):
         600.0, ge=0, description="longest wait for a reset, a step or a batch of them; 0: no limit"
     )
     env_retries: int = Field(
-        1, ge=0, le=100, description="an episode whose environment failed is played anew so often"
+        1, ge=0, le=100, description="how often an episode is repeated if its environment failed"
     )
 
     # Which problems, by how hard they are
@@ -97,13 +97,13 @@ class TrainConfig(BaseModel):
         None, description="file of pass rates, as mint-envs eval --write-pass-rates writes"
     )
     min_pass_rate: float | None = Field(
-        None, ge=0, le=1, description="let problems rest that are passed less often, as known now"
+        None, ge=0, le=1, description="do not use problems that are solved less often, for a while"
     )
     max_pass_rate: float | None = Field(
-        None, ge=0, le=1, description="let problems rest that are passed more often, as known now"
+        None, ge=0, le=1, description="do not use problems that are solved more often, for a while"
     )
     curriculum: bool = Field(
-        False, description="of the problems that were asked least, the easiest first"
+        False, description="among the problems that were used least, the easiest first"
     )
 
     # The loss

@@ -61,7 +61,7 @@ def _count_option(name: str, help: str) -> Callable[[Callable[..., Any]], Callab
     "--limit", default=0, type=click.IntRange(min=0), help="Audit this many problems only."
 )
 @click.option("--max-drop-rate", type=float, metavar="X",
-              help="End with 1 if more than this share is to be dropped.")  # fmt: skip
+              help="Exit with 1 if more than this share is to be dropped.")  # fmt: skip
 def command(
     dataset: str, split: str | None, test: str | None, kind: str, out: str | None,
     settings: dict[str, Any], drop: str | None, clean: str | None,
@@ -70,11 +70,11 @@ def command(
 ) -> None:  # fmt: skip
     """Audit the problems of a data set: are they fit to be trained on?
 
-    Code: the reference passes its tests, always and in time; programs with one change in the
-    syntax tree, which behave differently, fail them; the examples of the prompt hold. Math: the
-    answer can be read, is paid, and fits the question and its worked solution. Tool use: the calls
-    that are wanted are paid in full. Chat: the instructions can be read. All: rows that are broken,
-    problems that occur twice, or in the test set.
+    Code: the reference must pass its tests, always and in time; programs with one change that
+    behave differently must fail them; the examples of the prompt must be right. Math: the grader
+    must read the answer and accept it, and it must fit the question and the worked solution. Tool
+    use: the requested calls must earn 1. Chat: the instructions must be known. All: no broken rows,
+    and no problem that occurs twice, or in the test set.
 
     \b
     Examples:

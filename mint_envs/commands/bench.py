@@ -69,7 +69,7 @@ def command(
     json_file: str | None, html_file: str | None, tried: str | None, row: int,
     judging: JudgeOptions | None, **rest: Any,
 ) -> None:  # fmt: skip
-    """Benchmark a reward offline: is it right, sound, useful, fast, and hard to game?
+    """Benchmark a reward offline: is it right, sound, useful, fast, and hard to cheat?
 
     TARGET is an environment id, or module:function (or file.py:function): a plain function of
     response, prompt, answer or sample; one made for TRL, verl or OpenRLHF; a MinT RLAdapter; a

@@ -20,7 +20,7 @@ from .options import complete_id, settings_option
 def command(id: str, settings: dict[str, Any], problems: int, quick: bool) -> None:
     """Run the conformance kit on an environment: everything that breaks the contract.
 
-    Ends with 1 if anything does.
+    Exits with 1 if anything does.
 
     \b
     Examples:

@@ -19,7 +19,7 @@ def command(dataset: str | None, python: str | None) -> None:
     """Say which sandbox this machine has, and prove it by running a handful of attacks.
 
     With --dataset, say instead which packages the data set's solutions and tests import, and which
-    of them programs would not find. Ends with 1 if one is missing, no sandbox works, or an attack
+    of them programs would not find. Exits with 1 if one is missing, no sandbox works, or an attack
     gets through.
 
     \b

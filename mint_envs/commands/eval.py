@@ -45,11 +45,13 @@ _FOLDER = "evals"
 @click.option("--temperature", default=1.0, show_default=True, help="0 is greedy.")
 @click.option("--seed", default=0, show_default=True, help="Of problems and responses.")
 @click.option("--pass-mark", default=1.0, show_default=True, help="Reward that counts as passed.")
-@click.option("--train", is_flag=True, help="Ask what is trained on, not what is held out.")
+@click.option(
+    "--train", is_flag=True, help="Use the problems that are trained on, not those held out."
+)
 @settings_option
 @click.option("-o", "--out", type=FILE, help="JSONL of the responses; default: a name of its own "
               f"in {_FOLDER}/, so that the same command goes on.")  # fmt: skip
-@click.option("--fresh", is_flag=True, help="Begin anew: leave out what is in the file already.")
+@click.option("--fresh", is_flag=True, help="Start again, without what is in the file already.")
 @click.option("--concurrency", default=8, show_default=True, help="Requests at one time.")
 @click.option("--max-tokens-total", type=click.IntRange(1), metavar="N",
               help="Spend at most so many tokens, prompts too, for each model and ID.")  # fmt: skip

@@ -54,7 +54,7 @@ class {name}(Task[list[int]]):
         return Reward(share, {{"in place": share}}, {{"numbers given": len(given)}})
 
     def examples(self, problem):
-        """Return worked examples, the one with the full mark first."""
+        """Return responses and their rewards, the best one first."""
         return {{_text(sorted(problem)): 1.0, "I cannot sort.": 0.0, "": 0.0}}
 
 

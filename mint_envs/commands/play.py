@@ -26,7 +26,7 @@ _TYPE_LINES = "Your response; a line that holds only a full stop ends it"
 @click.option(
     "--response", "responses", multiple=True, help="what to answer; repeat it for several turns"
 )
-@click.option("--show-answer", is_flag=True, help="show the full-mark example, and play it")
+@click.option("--show-answer", is_flag=True, help="show the response that earns 1, and play it")
 @click.option("--lines", is_flag=True, help="type responses of several lines, each ended by '.'")
 def command(
     id: str,

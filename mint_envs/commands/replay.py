@@ -47,7 +47,7 @@ def command(
 
     FILE is the rollouts.jsonl (or .jsonl.gz) of a run, its folder, or what RecordJSONL wrote.
     Rows say what their environments are, and a module named in them is imported: replay the files
-    of people you trust. Rows that were not measured are counted apart. Ends with 1 if a reward
+    of people you trust. Rows that were not measured are counted apart. Exits with 1 if a reward
     differs, an episode cannot be rebuilt, or no reward could be compared.
 
     \b

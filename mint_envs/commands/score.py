@@ -19,7 +19,9 @@ from .options import FILE, complete_id, settings_option
 @click.argument("source", metavar="IN", type=FILE)
 @click.option("-o", "--out", required=True, type=FILE, help="JSONL to append to.")
 @settings_option
-@click.option("--min-mean", type=float, metavar="X", help="End with 1 unless the mean reward is X.")
+@click.option(
+    "--min-mean", type=float, metavar="X", help="Exit with 1 unless the mean reward is X."
+)
 def command(
     env: str, source: str, out: str, settings: dict[str, Any], min_mean: float | None
 ) -> None:

@@ -123,7 +123,7 @@ class RLAdapter:
         print(f"Step {step}: accuracy={accuracy:.1%}, datums={num_datums}")
 
     def examples(self, sample: Any) -> Mapping[str, float]:
-        """Return worked examples of a sample, the one with the full mark first; none by default."""
+        """Return worked examples of a sample, one that earns 1 first; none by default."""
         return {}
 
 
