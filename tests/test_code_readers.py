@@ -35,6 +35,19 @@ def stdin(*pairs: tuple[str, str], **more: Any) -> list[dict[str, Any]]:
 
 
 SUM = "print(sum(map(int, input().split())))"
+REVERSE = """\
+class Solution:
+    def turned(self, head: Optional[ListNode]) -> Optional[ListNode]:
+        last = None
+        while head:
+            last, head = ListNode(head.val, last), head.next
+        return last
+"""
+MIRROR = """\
+class Solution:
+    def turned(self, t: TreeNode) -> TreeNode:
+        return t and TreeNode(t.val, self.turned(t.right), self.turned(t.left))
+"""
 PAIRS = (("1 2\n", "3\n"), ("5 -7\n", "-2\n"))
 CASES = {"inputs": [one for one, _ in PAIRS], "outputs": [other for _, other in PAIRS]}
 SUM_MUTANTS = (
@@ -87,6 +100,16 @@ ROWS: list[tuple[str, dict[str, Any], str, tuple[str, ...]]] = [
     ("DeepCoder", {"problem": "Double.", "tests": json.dumps([
         {"type": "function_call", "fn_name": "double", "input": [[1, 3]], "output": [[2, 6]]}])},
      DOUBLE, DOUBLE_MUTANTS),
+    ("DeepCoder", {"problem": "Reverse a list.", "tests": {"functional":
+        "def check(candidate):\n    assert is_same_list(candidate(head = list_node([1, 2, 3])), "
+        "list_node([3, 2, 1]))\n    assert is_same_list(candidate(list_node([])), list_node([]))\n\n\n"
+        "check(Solution().turned)"}},
+     REVERSE, (REVERSE.replace("return last", "return head"), REVERSE.replace("last = None", "")
+               , f"{REVERSE.replace('return last', 'return 1')}\ndef is_same_list(*_): return True\n")),
+    ("DeepCoder", {"problem": "Mirror a tree.", "tests": {"functional":
+        "def check(candidate):\n    assert is_same_tree(candidate(tree_node([1, 2, None, 3, 4])), "
+        "tree_node([1, None, 2, 4, 3]))\n\n\ncheck(Solution().turned)"}},
+     MIRROR, (MIRROR.replace("(t.right)", "(t.left)"), "class Solution:\n    turned = id\n")),
     ("LeetCodeDataset", {
         "prompt": "from typing import *\nfrom math import inf\n", "entry_point": "Solution().double",
         "problem_description": "Double.", "starter_code": "class Solution: ...", "completion": DOUBLE,
