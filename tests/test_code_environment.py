@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import venv
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,8 @@ from mint_envs.code.needed import packages_needed
 from mint_envs.code.packages import missing_packages
 from mint_envs.code.rows import problem_of_row, read_code_row
 from mint_envs.errors import DatasetError, SandboxUnavailable, SettingError
-from mint_envs.sandbox.environment import environment_of
+from mint_envs.sandbox.environment import PythonEnvironment, environment_of
+from mint_envs.sandbox.worker import SandboxWorker, TierRefused
 
 DOUBLE = [{"stdin": "4\n", "stdout": "8\n"}]
 USES = "```python\nfrom doubling import double\nprint(double(int(input())))\n```"
@@ -137,3 +139,9 @@ def test_refused_rows_may_be_left_out(tmp_path: Path, python: str) -> None:
     path.write_text(json.dumps(rows[2]) + "\n")
     with pytest.raises(DatasetError, match="interactive"):
         CodeTask(dataset=str(path), skip_refused=True)
+
+
+def test_an_interpreter_in_tmp_is_refused_by_namespaces() -> None:
+    found = PythonEnvironment(sys.executable, ("/tmp/python/lib/python3.11",), (), "")
+    with pytest.raises(TierRefused, match="/tmp/python/lib"):
+        SandboxWorker("namespaces", environment=found)

@@ -226,6 +226,10 @@ def test_a_test_may_bring_limits_of_its_own() -> None:
     test = {"stdin": "", "stdout": "1"}
     assert grade(large, [{**test, "memory_limit": 600}]).score == 0.0
     assert grade(large, [{**test, "memory_limit": 2000}]).score == 1.0
+    small = "x = [0] * (100 << 17)\nprint(1)"
+    reward = grade(small, [{**test, "memory_limit": 64}])
+    assert (reward.score, reward.metadata["limit"]) == (0.0, "memory")
+    assert grade(small, [{**test, "memory_limit": 128}]).score == 1.0
     much = grade("print('x' * (3 << 20))", [{**test, "output_limit": 2}])
     assert much.metadata["limit"] == "output"
 

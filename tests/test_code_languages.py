@@ -97,6 +97,23 @@ def test_limits_hold_for_them() -> None:
     assert sandbox.run(bomb, stdin="", language="js").stdout.strip() == b"nothing"
 
 
+@pytest.mark.parametrize("language", ["cpp", "javascript"])
+def test_a_little_memory_is_enough_for_a_small_program_and_not_for_a_large_one(
+    language: str,
+) -> None:
+    need(language)
+    large = {
+        "cpp": "#include <vector>\nint main() { std::vector<int> v(1 << 26, 1); return v[7] - 1; }",
+        "javascript": "const a = []; for (let i = 0; i < 40; i++) a.push(Buffer.alloc(1 << 23, 1))",
+    }[language]
+    least = [{**test, "memory_limit": 64} for test in TESTS]
+    assert grade(f"```\n{DOUBLE[language]}\n```", least, language=language).score == 1.0
+    limits = Limits(memory=64 << 20)
+    outcome = shared(None).run(large, stdin="", language=language, limits=limits)
+    assert outcome.limit == "memory"
+    assert not shared(None).run(large, stdin="", language=language).limit
+
+
 def test_a_compiler_runs_once_for_all_tests_and_repeats() -> None:
     need("cpp")
     program = f"```cpp\n{DOUBLE['cpp']}\n// once\n```"

@@ -18,8 +18,9 @@ class Limits:
 
     Args:
         cpu_s: seconds of CPU time, of all threads together.
-        memory: bytes of address space (of data, in other languages than Python). Less than
-            512 MiB counts as that much: an idle interpreter with its packages maps hundreds.
+        memory: bytes of address space (of data, in other languages than Python). An idle
+            interpreter with its packages maps hundreds of MiB, so below 512 MiB it is bytes that
+            the program has really used, beyond an idle interpreter: looked at when it has ended.
         output: bytes of result or standard output.
     """
 

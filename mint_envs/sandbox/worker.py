@@ -24,7 +24,7 @@ from typing import Any
 
 from .environment import PythonEnvironment
 from .folders import Folder
-from .inside import zygote
+from .inside import confine, zygote
 from .port import KILLED, Job, Outcome, Tool, niceness, ran_out_of_memory, read_records
 from .sleep import SleptTime, pid_of
 
@@ -40,6 +40,8 @@ _MODULES = (
     "collections", "math", "re", "itertools", "functools", "heapq", "bisect", "typing", "string",
     "operator", "copy", "time",
 )  # fmt: skip
+#: Bytes of data without which a virtual machine does not start, and that an idle one uses.
+_VM_DATA, _VM_MEMORY = 1 << 30, 64 << 20
 #: Bytes of address space that preloaded packages map, beside a program's own.
 _PACKAGES_RESERVE = 2 << 30
 _ENVIRONMENT = {
@@ -152,6 +154,8 @@ class SandboxWorker:
         reserve, stack = (
             (tool.reserve, tool.stack) if tool else (self._packages_reserve, job.limits.memory)
         )
+        machine = tool is not None and tool.reserve > 0
+        least, idle = (_VM_DATA, _VM_MEMORY) if machine else (confine.LEAST_MEMORY, 0)
         with contextlib.ExitStack() as held:
             files = [held.enter_context(_memory_file(payload)) for payload in payloads]
             out = -1
@@ -165,7 +169,7 @@ class SandboxWorker:
             request = zygote.REQUEST.pack(
                 mode,
                 job.limits.cpu_s,
-                job.limits.memory,
+                max(job.limits.memory, least),
                 reserve,
                 stack,
                 size,
@@ -175,7 +179,8 @@ class SandboxWorker:
             answer = self._exchange(request, job, files)
             text = os.pread(files[0], job.limits.output + 1, len(payloads[0]))
             stdout = os.pread(out, job.limits.output + 1, 0) if out >= 0 else b""
-        outcome = _zygote_outcome(answer, job, text, stdout, mode)
+        room = 0 if job.limits.memory >= least else job.limits.memory + idle
+        outcome = _zygote_outcome(answer, job, text, stdout, mode, room)
         self.sound = zygote.ANSWER.unpack(answer)[1] and not outcome.failure
         return outcome
 
@@ -237,13 +242,20 @@ def configuration(
     scratch: str,
     environment: PythonEnvironment | None = None,
 ) -> dict[str, Any]:
-    """Return what the zygote needs to know of this machine."""
+    """Return what the zygote needs to know of this machine.
+
+    Raises:
+        TierRefused: the interpreter cannot be seen where programs run.
+    """
     standard = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
     libraries = sysconfig.get_config_var("LIBDIR") or ""
     site: dict[str, str] = {}
     if environment:
         standard, libraries = set(environment.standard), environment.libraries
         site = {folder: f"/packages/{i}" for i, folder in enumerate(environment.site)}
+    hidden = [path for path in (*sorted(standard), libraries) if path.startswith("/tmp/")]
+    if tier == "namespaces" and hidden:
+        raise TierRefused(f"the interpreter's {hidden[0]} is in /tmp, which is each program's own")
     return {
         "tier": tier,
         "preload": [*_MODULES, *preload],
@@ -392,11 +404,19 @@ def _memory_file(data: bytes, rewind: bool = False) -> Iterator[int]:
         os.close(fd)
 
 
-def _zygote_outcome(answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes) -> Outcome:
-    how, _, status, cpu_s, _ = zygote.ANSWER.unpack(answer)
+def _zygote_outcome(
+    answer: bytes, job: Job, text: bytes, stdout: bytes, mode: bytes, room: int
+) -> Outcome:
+    """Return the outcome of an answer.
+
+    ``room``: bytes of memory that the program may have used; 0 where the kernel has held it.
+    """
+    how, _, status, cpu_s, peak_kib = zygote.ANSWER.unpack(answer)
     code = os.waitstatus_to_exitcode(status)
     failure = "the sandbox could not be set up for the job" if how == zygote.SETUP else ""
     limit = _LIMITS.get(how, "")
+    if not limit and 0 < room < peak_kib << 10:
+        limit, text = "memory", b""
     if how == zygote.DONE and code == -9:  # a program cannot send itself this signal
         failure = KILLED
     if len(text) > job.limits.output or len(stdout) > job.limits.output:

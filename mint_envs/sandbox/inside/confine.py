@@ -358,8 +358,9 @@ def cpu_limit(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (whole, whole))
 
 
-#: An idle interpreter maps a few hundred MiB with its packages; the zygote has to live too.
-_LEAST_MEMORY = 512 << 20
+#: An idle interpreter maps a few hundred MiB with its packages; the zygote has to live too. Less is
+#: held by what a program has really used, at its end.
+LEAST_MEMORY = 512 << 20
 
 
 def job_limits(memory: int, reserve: int, stack: int, file_size: int) -> None:
@@ -370,7 +371,7 @@ def job_limits(memory: int, reserve: int, stack: int, file_size: int) -> None:
     ``reserve``: theirs is a limit on data, and on the space so that page tables are bounded.
     The stack grows to ``stack``, as far as the caller's own hard limit lets it.
     """
-    memory = max(memory, _LEAST_MEMORY)
+    memory = max(memory, LEAST_MEMORY)
     for which, value in ((resource.RLIMIT_DATA, memory), (resource.RLIMIT_AS, memory + reserve)):
         resource.setrlimit(which, (value, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, resource.RLIM_INFINITY))

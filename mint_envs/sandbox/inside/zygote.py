@@ -30,8 +30,8 @@ from . import confine, runner, scratch, serve, split
 #: mode, CPU seconds, memory, address space beyond that, stack, file size, length of the job (of the
 #: tests' job, in a split check), length of the program's job.
 REQUEST = struct.Struct("=cdQQQQQQ")
-#: how it ended, whether this zygote is fit for another job, wait status, CPU seconds, peak memory
-#: in KiB.
+#: how it ended, whether this zygote is fit for another job, wait status, CPU seconds, the program's
+#: peak memory in KiB, beyond what the idle zygote has.
 ANSWER = struct.Struct("=c?idQ")
 
 VALUES, MAIN, SPLIT, EXEC, COMPILE = b"v", b"m", b"s", b"x", b"c"
@@ -52,6 +52,7 @@ class Zygote:
         self._confined = config["tier"] != "plain"
         self._folder = "/tmp" if self._namespaces else config["scratch"]
         self._limits: tuple[Any, ...] = ()
+        self._idle_kib = 0
         levels = _LEVELS if self._namespaces else {VALUES: "bare"}
         self._filters = {mode: confine.Filter(level) for mode, level in levels.items()}
         os.set_blocking(_BEGUN_FD, False)
@@ -77,6 +78,7 @@ class Zygote:
             confine.landlock(readable, [self._folder], listable)
 
     def serve(self) -> None:
+        self._idle_kib = _memory_of_a_child()
         while True:
             message, attached, _, _ = self._control.recvmsg(REQUEST.size, socket.CMSG_SPACE(16))
             if not message:
@@ -236,7 +238,8 @@ class Zygote:
                 break
             if pid in children:
                 mine = usage.ru_utime + usage.ru_stime
-                used, peak = max(used, mine), max(peak, usage.ru_maxrss)
+                used = max(used, mine)
+                peak = usage.ru_maxrss if pid == children[-1] else peak  # the program is the last
                 status = code if pid == children[0] else status
         if how == DONE and used > cpu_s:
             how = CPU  # it slipped through between two looks at its clock
@@ -244,7 +247,7 @@ class Zygote:
             how = SETUP
         if out >= 0:
             scratch.append(f"{self._folder}/{runner.STDOUT}", out)
-        return ANSWER.pack(how, self._clean(), status, used, peak)
+        return ANSWER.pack(how, self._clean(), status, used, max(0, peak - self._idle_kib))
 
     def _all_begun(self, count: int) -> bool:
         try:
@@ -299,6 +302,14 @@ def _cpu_used(pids: list[int]) -> float:
         with contextlib.suppress(OSError):  # it has ended
             used = max(used, time.clock_gettime((~pid << 3) | 2))
     return used
+
+
+def _memory_of_a_child() -> int:
+    """Return the KiB of a child that does nothing; of itself, the kernel tells but the peak."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    return os.wait4(pid, 0)[2].ru_maxrss
 
 
 def _rights(fds: list[int]) -> tuple[int, int, array.array[int]]:
