@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-#: What plain values have: an object must not come in place of one and answer for it.
-_PLAIN_METHODS = frozenset(
-    name for kind in (str, list, dict, set, tuple, int, float, bytes) for name in dir(kind)
+#: What plain values answer with yes or no: an object must not come in place of one and say yes.
+_PREDICATES = frozenset(
+    name
+    for kind in (str, list, dict, set, tuple, int, float, bytes)
+    for name in dir(kind)
+    if name.startswith(("is", "startswith", "endswith"))
 )
 
 
@@ -37,8 +40,8 @@ class ProgramObject:
     """An object of the program's.
 
     One that the tests have built themselves may also be asked what it contains and whether it is
-    true. One that came as a result does not answer to what plain values have: it could stand in
-    for one.
+    true. One that came as a result could stand in for a plain value: it gives values, which the
+    tests compare, but says no plain yes.
     """
 
     __slots__ = ("_built", "_program", "_wire")
@@ -52,7 +55,7 @@ class ProgramObject:
         return self._program.call("." + what, (self, *arguments), keywords)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or (not self._built and name in _PLAIN_METHODS):
+        if name.startswith("__") or (not self._built and name in _PREDICATES):
             raise AttributeError(f"no attribute {name!r} of an object of the program's")
         return self._do("get", name)
 
