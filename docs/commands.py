@@ -26,7 +26,10 @@ def commands() -> Iterator[str]:
     yield "# The commands\n"
     yield "`mint-envs` looks at environments, measures and serves; `mint-grpo` trains.\n"
     assert isinstance(main, click.Group)
-    for name, command in main.commands.items():
+    above = click.Context(main)
+    for name in main.list_commands(above):
+        command = main.get_command(above, name)
+        assert command is not None
         context = click.Context(command, info_name=f"mint-envs {name}", max_content_width=88)
         yield f"\n## mint-envs {name}\n\n```text\n{command.get_help(context)}\n```"
     yield f"\n## mint-grpo\n\n```text\n{_said_by('trainers', '--help')}\n```"

@@ -9,6 +9,11 @@ from typing import Any
 import mint_envs
 from mint_envs.registration import BUILT_IN, make_task, settings_of
 
+_ABOUT = (
+    "Every environment with its settings, the prompt of one problem, and worked examples with "
+    "their rewards. The page is made from the code. How to use them: [tutorial](tutorial.md)."
+)
+
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the page, which is written nowhere."""
@@ -20,7 +25,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def reference() -> str:
     """Return the page as Markdown."""
-    return "\n".join(["# Reference of the environments", "", *_pages()]) + "\n"
+    return "\n".join(["# Reference of the environments", "", _ABOUT, "", *_pages()]) + "\n"
 
 
 def _pages() -> Iterator[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from mint_envs.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -58,3 +61,16 @@ def test_blocks_fit_and_pictures_have_words(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert [line for line in blocks(text) if len(line) > WIDEST] == []
     assert [words for words in re.findall(r"!\[([^]]*)\]\(", text) if len(words) < 10] == []
+
+
+def test_the_page_of_commands_has_them_all() -> None:
+    """It is drawn from their help, which is loaded when asked for."""
+    spec = importlib.util.spec_from_file_location("docs_commands", DOCS / "commands.py")
+    assert spec is not None
+    assert spec.loader is not None
+    hook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    page = "\n".join(hook.commands())
+    assert set(COMMANDS) <= set(re.findall(r"^## mint-envs (\w+)$", page, re.M))
+    assert all(f"Usage: mint-envs {name} " in page for name in COMMANDS)
+    assert "--steps" in page  # of mint-grpo
