@@ -1,4 +1,4 @@
-"""Chat completions from any OpenAI-compatible address, with retries: what judges and policies ask.
+"""Completions from any OpenAI-compatible address, with retries: what judges and policies ask.
 
 The key goes into one header, and is in no error or log: error texts hold status codes and names of
 errors, but nothing that the server wrote.
@@ -26,6 +26,9 @@ from .process_local import ProcessLocal
 Result = TypeVar("Result")
 
 _LONGEST_BODY = 1 << 20  # bytes
+_LONGEST_OF_TOKENS = (
+    64 << 20
+)  # each token is told with its text, its place and the likeliest others
 _LONGEST_PAUSE_S = 30.0
 #: A server that wants a longer pause than this is given up on.
 _LONGEST_WAIT_S = 120.0
@@ -65,6 +68,21 @@ class Completion:
     tokens: int | None = None
     ids: tuple[int, ...] | None = None
     logprobs: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SampledTokens:
+    """What came back for token ids: the ids that followed them, as they were sampled.
+
+    ``prompt_ids`` are those of the prompt as the service has them, None where it does not say;
+    ``cut``: it ended at the longest length.
+    """
+
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    cut: bool
+    prompt_ids: tuple[int, ...] | None
+    text: str
 
 
 class ChatService:
@@ -122,13 +140,32 @@ class ChatService:
         Raises:
             MayPass, WillLast: there is no good answer, and why.
         """
+        return await self._ask(
+            client, "/chat/completions", fields, lambda body: read(_completion(body)), _LONGEST_BODY
+        )
+
+    async def ask_tokens(self, client: Any, fields: Mapping[str, Any]) -> SampledTokens:
+        """Return the tokens that follow those of ``fields["prompt"]``.
+
+        Raises:
+            MayPass: there is no answer, and why.
+            WillLast: the address does not take token ids, or does not give them, with their
+                log-probabilities; or it refuses.
+        """
+        return await self._ask(client, "/completions", fields, _sampled_tokens, _LONGEST_OF_TOKENS)
+
+    async def _ask(
+        self, client: Any, path: str, fields: Mapping[str, Any],
+        read: Callable[[bytes], Result], longest: int,
+    ) -> Result:  # fmt: skip
         retrying = AsyncRetrying(
             stop=stop_after_attempt(self._retries + 1),
             wait=self._pause,
             retry=retry_if_exception_type(MayPass),
             reraise=True,
         )
-        found: Result = await retrying(self._once, client, json.dumps(fields), read)
+        request = path, json.dumps(fields), longest
+        found: Result = await retrying(self._once, client, request, read)
         return found
 
     def _pause(self, state: RetryCallState) -> float:
@@ -138,20 +175,20 @@ class ChatService:
         return max(min(doubled, _LONGEST_PAUSE_S) * jitter, wait_s)
 
     async def _once(
-        self, client: Any, content: str, read: Callable[[Completion], Result]
+        self, client: Any, request: tuple[str, str, int], read: Callable[[bytes], Result]
     ) -> Result:
         limit = self._timeout_s
         try:
             async with self._gate, asyncio.timeout(limit):
-                body = await self._post(client, content)
+                body = await self._post(client, *request)
         except TimeoutError:
             raise MayPass(f"no answer within {limit:g} s") from None
         except (httpx.HTTPError, httpx.StreamError, OSError) as error:
             raise MayPass(f"the connection failed ({type(error).__name__})") from None
-        return read(_completion(body))
+        return read(body)
 
-    async def _post(self, client: Any, content: str) -> bytes:
-        url = f"{self._url}/chat/completions"
+    async def _post(self, client: Any, path: str, content: str, longest: int) -> bytes:
+        url = f"{self._url}{path}"
         request = client.build_request("POST", url, content=content, headers=self._headers())
         response = await client.send(request, stream=True)
         try:
@@ -159,8 +196,8 @@ class ChatService:
             body = b""
             async for chunk in response.aiter_raw():
                 body += chunk
-                if len(body) > _LONGEST_BODY:
-                    raise MayPass(f"its answer is longer than {_LONGEST_BODY} bytes")
+                if len(body) > longest:
+                    raise MayPass(f"its answer is longer than {longest} bytes")
         finally:
             await response.aclose()
         return body
@@ -245,13 +282,43 @@ def _sampled(choice: Any) -> tuple[tuple[int, ...] | None, tuple[float, ...] | N
     """Return the ids and log-probabilities of a choice, as vLLM gives them; None unless both."""
     ids, told = choice.get("token_ids"), choice.get("logprobs")
     content = told.get("content") if isinstance(told, Mapping) else None
-    if not isinstance(ids, list) or not isinstance(content, list) or len(ids) != len(content):
+    if not isinstance(content, list):
         return None, None
     found = [one.get("logprob") if isinstance(one, Mapping) else None for one in content]
-    logprobs = tuple(one for one in found if isinstance(one, float))
-    if len(logprobs) < len(ids) or any(type(one) is not int for one in ids):
-        return None, None
-    return tuple(ids), logprobs
+    return (_ids(ids), _floats(found)) if _fit(ids, found) else (None, None)
+
+
+def _sampled_tokens(body: bytes) -> SampledTokens:
+    """Read an answer of ``/completions`` to a prompt of token ids, as vLLM and SGLang give it."""
+    try:
+        choice = json.loads(body)["choices"][0]
+        ids, told = choice.get("token_ids"), choice.get("logprobs")
+        logprobs = told.get("token_logprobs") if isinstance(told, Mapping) else None
+        prompt, text = choice.get("prompt_token_ids"), str(choice.get("text") or "")
+        why = choice.get("finish_reason")
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        raise MayPass("what it sent is no completion") from None
+    if not _fit(ids, logprobs):
+        raise WillLast("it gives no token ids with their log-probabilities")
+    known = _ids(prompt) if isinstance(prompt, list) and prompt else None
+    return SampledTokens(_ids(ids), _floats(logprobs), why == "length", known, text)
+
+
+def _fit(ids: Any, logprobs: Any) -> bool:
+    """Return whether these are ids, and as many log-probabilities."""
+    return (
+        isinstance(ids, list) and isinstance(logprobs, list) and len(ids) == len(logprobs)
+        and all(type(one) is int and one >= 0 for one in ids)
+        and all(type(one) in (int, float) and one <= 0 for one in logprobs)
+    )  # fmt: skip
+
+
+def _ids(found: Any) -> tuple[int, ...]:
+    return tuple(one for one in found if type(one) is int)
+
+
+def _floats(found: Any) -> tuple[float, ...]:
+    return tuple(map(float, found))
 
 
 def _count_of(usage: Any, name: str) -> int | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol, runtime_checkable
@@ -56,6 +56,8 @@ class ModelText(str):
         return self
 
 
+#: Asks a service through a client; takes the fields of a request.
+Ask = Callable[[Any, Any, Mapping[str, Any]], Awaitable[ModelText]]
 #: For each prompt, ``n`` responses; None is one that could not be had: unmeasured, and not "".
 Texts = list[list[str | None]]
 
@@ -65,7 +67,9 @@ class Policy(Protocol):
     """Whoever answers prompts: a model on this machine or behind an address, a test double.
 
     It may have more: ``concurrency``, how many calls of ``sample`` it takes at a time, from several
-    threads (without it, one); ``style``, the ``ChatStyle`` of its template.
+    threads (without it, one); ``style``, the ``ChatStyle`` of its template; ``codec``, the
+    ``mint_envs.tokens.Codec`` of its tokenizer: it may then be played token by token, takes
+    a ``TokenPrompt`` as it is, and says of each response which ``ids`` were sampled.
     """
 
     def sample(
@@ -248,8 +252,7 @@ class OpenAIPolicy:
             for i, prompt in enumerate(prompts)
             for k in range(n)
         ]
-        with ThreadPoolExecutor(1) as thread:  # the caller's own may have a loop that runs
-            texts = thread.submit(asyncio.run, self._all(asked)).result()
+        texts = self._gathered(asked, self._ask_text)
         return [texts[i * n : (i + 1) * n] for i in range(len(prompts))]
 
     def _fields(
@@ -273,10 +276,19 @@ class OpenAIPolicy:
     def _read_key(self) -> str:
         return self._key
 
-    async def _all(self, asked: Sequence[Mapping[str, Any]]) -> list[str | None]:
+    async def _ask_text(self, service: Any, client: Any, fields: Mapping[str, Any]) -> ModelText:
+        found: ModelText = await service.ask(client, fields, _with_thought)
+        return found
+
+    def _gathered(self, asked: Sequence[Mapping[str, Any]], ask: Ask) -> list[str | None]:
+        """Return what ``ask`` gives for each request; None where there is no answer."""
+        with ThreadPoolExecutor(1) as thread:  # the caller's own may have a loop that runs
+            return thread.submit(asyncio.run, self._all(asked, ask)).result()
+
+    async def _all(self, asked: Sequence[Mapping[str, Any]], ask: Ask) -> list[str | None]:
         service = self._service()
         async with service.client() as client:
-            answers = [service.ask(client, fields, _with_thought) for fields in asked]
+            answers = [ask(service, client, fields) for fields in asked]
             found = await asyncio.gather(*answers, return_exceptions=True)
         for fault in {str(one) for one in found if isinstance(one, Exception)}:
             log.warning("%s at %s: %s; such responses are None", self.model, self.base_url, fault)

@@ -50,6 +50,8 @@ ROOMS: dict[str, set[str]] = {
     "rendering": {"errors"},
     "templates": {"errors", "rendering"},
     "tokens": {*CORE, "tokenizers", "rendering", "templates"},
+    # Inside a function: the faults of what asks over HTTP.
+    "token_policy": {*CORE, "completions", "policies", "tokens"},
     "sandbox": {"errors", "process_local", "sandbox"},
     # Inside a function: the sandbox of a worker process gets one worker.
     "executors": {*GROUND, "executors", "sandbox", "family"},

@@ -36,7 +36,7 @@ class BackendPolicy:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        self._codec = Codec(backend.tokenizer)
+        self.codec = Codec(backend.tokenizer)
 
     def __repr__(self) -> str:
         return f"BackendPolicy({self.backend.model!r})"
@@ -46,14 +46,14 @@ class BackendPolicy:
     ) -> Texts:
         """See ``mint_envs.policies.Policy``."""
         check_request(n, max_tokens, temperature)
-        contexts = [tuple(self._codec.encode_prompt(prompt)) for prompt in prompts]
+        contexts = [tuple(self.codec.encode_prompt(prompt)) for prompt in prompts]
         longest = getattr(self.backend, "max_context", None)
         fits = [longest is None or 0 < len(ids) <= longest - max_tokens for ids in contexts]
         if not all(fits):
             log.warning("%d of %d prompts leave no room for %d tokens in a context of %s: None",
                         fits.count(False), len(fits), max_tokens, longest)  # fmt: skip
         requests = [SampleRequest(ids, n) for ids, fit in zip(contexts, fits, strict=True) if fit]
-        stops = tuple(sorted(self._codec.stop_tokens))
+        stops = tuple(sorted(self.codec.stop_tokens))
         params = SamplingParams(max_tokens, temperature, (), stops, seed)
         groups = iter(self.backend.sample(requests, params) if requests else ())
         return [
@@ -64,12 +64,12 @@ class BackendPolicy:
     @property
     def style(self) -> ChatStyle:
         """What the model's chat template can do, for ``Task.fitted``."""
-        return self._codec.style
+        return self.codec.style
 
     def _texts(self, samples: Sequence[Sample], prompt_tokens: int) -> list[str | None]:
         texts: list[str | None] = []
         for one in samples:
-            text, ended = self._codec.response_text(list(one.tokens))
+            text, ended = self.codec.response_text(list(one.tokens))
             ids, many = one.tokens, len(one.tokens)
             texts.append(ModelText(text, not ended, prompt_tokens, many, ids, one.logprobs))
         return texts

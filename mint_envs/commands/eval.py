@@ -37,6 +37,9 @@ _FOLDER = "evals"
               help="Environment variable with the key, where the address wants one.")  # fmt: skip
 @click.option("--option", "options", multiple=True, callback=read_settings, metavar="NAME=VALUE",
               help="A further field of each request to --base-url; may be repeated.")  # fmt: skip
+@click.option("--tokenizer", metavar="NAME", help="Of --model: play token by token, where the "
+              "address takes and gives token ids, with log-probabilities; "
+              "else by messages.")  # fmt: skip
 @click.option("--policy", "specs", multiple=True, metavar="SPEC",
               help="local, local:MODEL, run:FOLDER, or another's; may be repeated.")  # fmt: skip
 @click.option("-n", "--problems", default=64, show_default=True, help="Problems, each once.")
@@ -62,7 +65,8 @@ _FOLDER = "evals"
 @report_options
 def command(
     ids: tuple[str, ...], models: tuple[str, ...], base_url: str | None, key_env: str,
-    options: dict[str, Any], specs: tuple[str, ...], settings: dict[str, Any],
+    options: dict[str, Any], tokenizer: str | None, specs: tuple[str, ...],
+    settings: dict[str, Any],
     out: str | None, fresh: bool, concurrency: int, max_tokens_total: int | None,
     prices: tuple[float, float] | None,
     pass_rates: str | None, json_file: str | None, html_file: str | None, **rest: Any,
@@ -75,12 +79,15 @@ def command(
     \b
     Examples:
       mint-envs eval mint/Math-v0 --model Qwen/Qwen3-8B --base-url http://localhost:8000/v1
+      mint-envs eval mint/ToolUse-v0 --model Qwen/Qwen3-8B --tokenizer Qwen/Qwen3-8B \\
+        --base-url http://localhost:8000/v1
       mint-envs eval mint/Math-v0 mint/ToolUse-v0 --policy local -n 32 --max-tokens 32
       mint-envs eval mint/Math-v0 --policy local --policy run:runs/first --max-tokens 16
       mint-envs eval my_tasks:my/Sums-v0 --policy local --set digits=1 --json eval.json
       mint-envs eval mint/Math-v0 --policy local --train -n 500 --write-pass-rates rates.jsonl
     """
-    names = _names_of(models, options, specs, base_url)
+    names = _names_of(models, {**options, **({"tokenizer": tokenizer} if tokenizer else {})},
+                      specs, base_url)  # fmt: skip
     for flag, named in (("--out", out), ("--write-pass-rates", pass_rates)):
         if named and len(ids) * len(names) > 1:
             raise SettingError(
@@ -91,8 +98,8 @@ def command(
     plans = [
         (plan, choose(plan)) for plan in (EvalPlan(env=i, settings=settings, **rest) for i in ids)
     ]
-    policies = _policies(models, base_url, key_env, options, specs, concurrency)
     logging.basicConfig(format="mint-envs: %(message)s", level=logging.WARNING)
+    policies = _policies(models, base_url, key_env, options, tokenizer, specs, concurrency)
     asked = [
         (plan, chosen, name, policy, Path(out) if out else _file_of(plan, name))
         for plan, chosen in plans
@@ -150,6 +157,10 @@ def _names_of(
             f"--model {models[0]} needs its address: --base-url http://localhost:8000/v1; a model "
             f"on this machine is --policy local:{models[0]}"
         )
+    require(
+        bool(models) or "tokenizer" not in options,
+        "--tokenizer is of --model: a policy on this machine has its own",
+    )
     for spec in specs:
         name = spec.partition(":")[0]
         require(
@@ -165,22 +176,27 @@ def _names_of(
 
 def _policies(
     models: tuple[str, ...], base_url: str | None, key_env: str, options: dict[str, Any],
-    specs: tuple[str, ...], concurrency: int,
+    tokenizer: str | None, specs: tuple[str, ...], concurrency: int,
 ) -> list[Policy]:  # fmt: skip
     """Return the policies, in the order of their names.
 
     Raises:
         SettingError: one cannot be made.
     """
-    key = os.environ.get(key_env, "")
-    found = [
-        policy_of(
-            "openai", model=model, base_url=base_url, key=key, options=options,
-            concurrency=concurrency,
-        )
-        for model in models
-    ]  # fmt: skip
-    return [*map(policy_of, specs), *found]
+    given: dict[str, Any] = {
+        "base_url": base_url, "key": os.environ.get(key_env, ""), "options": options,
+        "concurrency": concurrency,
+    }  # fmt: skip
+
+    def at_address(model: str) -> Policy:
+        found = None
+        if tokenizer:
+            from ..token_policy import token_policy
+
+            found = token_policy(model, tokenizer=tokenizer, **given)
+        return found or policy_of("openai", model=model, **given)
+
+    return [*map(policy_of, specs), *map(at_address, models)]
 
 
 def _file_of(plan: EvalPlan, name: str) -> Path:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
-from ..core import Message, Prompt, Reward, Task
+from ..core import Message, Prompt, Reward, Task, TokenPrompt
+from ..errors import SettingError
 from ..policies import ModelText
 from ..problems import NoVerdict, ProblemRef, as_text, begin, respond_or_cut
+from ..tokens import Codec
 
 
 class Game:
     """One episode that a policy plays, by messages (text, where the prompt is text).
 
     ``reward`` is None while it goes on; ``lost``: a response could not be had.
+
+    Args:
+        codec: plays token by token instead: the context is the ids that were sampled, with what it
+            puts around them, as in training. The policy has to say which were sampled.
     """
 
-    def __init__(self, task: Task[Any], problem: Any, ref: ProblemRef, sample: int) -> None:
+    def __init__(
+        self, task: Task[Any], problem: Any, ref: ProblemRef, sample: int,
+        codec: Codec | None = None,
+    ) -> None:  # fmt: skip
         self.ref, self.sample = ref, sample
         self.problem_id = task.problem_id(problem)
         self.prompt = task.prompt(problem)
@@ -31,11 +41,26 @@ class Game:
         self._task, self._problem = task, problem
         self._episode = None if task.single_turn else begin(task, problem)
         self._context: Prompt = self.prompt
+        self._codec = codec
+        self._ids = [] if codec is None else list(codec.encode_prompt(self.prompt))
 
     @property
     def context(self) -> Prompt:
         """What the model sees next."""
-        return self._context
+        if self._codec is None:
+            return self._context
+        ids = list(self._ids)
+        return TokenPrompt(self._codec.decode(ids), lambda tokenizer: ids)
+
+    @property
+    def context_tokens(self) -> int:
+        """How many tokens that has; without a codec, a bound: one per two characters."""
+        return len(as_text(self._context)) // 2 if self._codec is None else len(self._ids)
+
+    @property
+    def by_tokens(self) -> bool:
+        """Whether it is played token by token."""
+        return self._codec is not None
 
     @property
     def over(self) -> bool:
@@ -53,7 +78,10 @@ class Game:
             return
         text, ended = _until_stop(str(said), self._task.stop)
         self.cut = bool(getattr(said, "cut", False)) and not ended
-        self._count(said)
+        ids, logprobs = getattr(said, "ids", None), getattr(said, "logprobs", None)
+        if self._codec is not None:
+            ids, logprobs = self._sampled(ids, logprobs, ended)
+        self._count(said, ids, logprobs)
         self.turns.append(text)
         if self._episode is None:
             return
@@ -62,7 +90,7 @@ class Game:
             self.reward = answer
         elif isinstance(answer, str | list | tuple):
             self.observations.append(as_text(answer))
-            self._context = _going_on(self._context, text, answer)
+            self._go_on(text, ids, answer)
         else:
             raise NoVerdict(f"{self.ref}: the episode says {answer!r}, which is no Reward")
 
@@ -71,11 +99,38 @@ class Game:
         why = f"the episode was not over after {turns} responses"
         self.reward = Reward(0.0, metadata={"error": why})
 
-    def _count(self, said: str) -> None:
+    def _go_on(self, text: str, ids: Sequence[int] | None, answer: str | Sequence[Message]) -> None:
+        """Add a turn, and what the environment said to it, to the context."""
+        if self._codec is None or ids is None:
+            self._context = _going_on(self._context, text, answer)
+            return
+        chat, last = not isinstance(self.prompt, str), ids[-1] if ids else None
+        self._ids += [*ids, *self._codec.encode_reply(answer, chat, last)]
+
+    def _sampled(self, ids: Any, logprobs: Any, ended: bool) -> tuple[Any, Any]:
+        """Return the ids of a turn, up to and with the task's stop string if one ``ended`` it.
+
+        Raises:
+            SettingError: the policy does not say.
+        """
+        assert self._codec is not None
+        if ids is None or logprobs is None:
+            raise SettingError(
+                "a policy with a codec has to return ModelText with ids and logprobs: this one is "
+                "played token by token"
+            )
+        many = len(ids)
+        if ended:
+            decode, stops = self._codec.decode, self._task.stop
+            many = bisect_left(
+                range(many), True, key=lambda k: any(one in decode(ids[:k]) for one in stops)
+            )
+        return list(ids[:many]), list(logprobs[:many])
+
+    def _count(self, said: str, ids: Any, logprobs: Any) -> None:
         for name in ("prompt_tokens", "tokens"):
             past, now = getattr(self, name), getattr(said, name, None)
             setattr(self, name, None if past is None or now is None else past + now)
-        ids, logprobs = getattr(said, "ids", None), getattr(said, "logprobs", None)
         if self.sampled is not None and ids is not None and logprobs is not None:
             self.sampled.append((ids, logprobs))
         else:
@@ -100,8 +155,8 @@ def _going_on(context: Prompt, text: str, answer: str | Sequence[Message]) -> Pr
 
 
 def estimated_tokens(game: Game, max_tokens: int) -> int:
-    """Return a bound on the tokens of the next turn, before it is asked: one per 2 characters."""
-    return max_tokens + len(as_text(game.context)) // 2
+    """Return a bound on the tokens of the next turn, before it is asked."""
+    return max_tokens + game.context_tokens
 
 
 def spent_tokens(said: str | None, estimate: int) -> int:

@@ -57,6 +57,7 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         "lost": evaluation.lost,
         "cut": evaluation.cut,
         "token_exact": evaluation.exact,
+        "by_tokens": evaluation.by_tokens,
         "refused": evaluation.refused,
         "stopped": evaluation.stopped,
         "prompt_tokens": prompt_tokens,
@@ -150,11 +151,22 @@ def _notes_of(one: Evaluation, named: bool) -> list[str]:
 
 def _manner(one: Evaluation) -> str:
     """Return whether the tokens are known, and how turns were sent."""
+    played = f"{one.by_tokens} of {len(one.outcomes)} responses are"
+    if one.by_tokens == len(one.outcomes) > 0:
+        return (
+            "played token by token: contexts are the ids that were sampled, and these are in the "
+            "file, with their log-probabilities"
+        )
     if not one.exact:
         return "played by messages (texts), not token by token"
     which = "all" if one.exact == len(one.outcomes) else f"{one.exact} of {len(one.outcomes)}"
+    contexts = (
+        f"{played} played token by token, the others by messages"
+        if one.by_tokens
+        else ("contexts are messages")
+    )
     return (
-        f"contexts are messages; token ids and log-probabilities of {which} responses are in the "
+        f"{contexts}; token ids and log-probabilities of {which} responses are in the "
         "file, as they were sampled"
     )
 

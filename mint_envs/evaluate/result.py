@@ -34,6 +34,7 @@ class EvalOutcome:
     seconds: float
     refused: str | None = None  # the form of a right answer that was not paid
     exact: bool = False  # the tokens are known as they were sampled, with log-probabilities
+    by_tokens: bool = False  # contexts were those very tokens, and not messages
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> EvalOutcome:
@@ -48,7 +49,7 @@ class EvalOutcome:
                 int(row["place"]), int(row["sample"]), row["reward"] if row["scored"] else None,
                 bool(row["truncated"]), row["parts"], usage["prompt_tokens"],
                 usage["completion_tokens"], len(row["turns"]), float(row["seconds"]),
-                row.get("refused"), "response_ids" in row,
+                row.get("refused"), "response_ids" in row, bool(row.get("by_tokens")),
             )  # fmt: skip
         except (LookupError, TypeError, ValueError) as error:
             raise DatasetError(
@@ -113,6 +114,11 @@ class Evaluation:
     def exact(self) -> int:
         """Responses whose tokens are known as they were sampled."""
         return sum(one.exact for one in self.outcomes)
+
+    @property
+    def by_tokens(self) -> int:
+        """Responses of episodes that were played token by token."""
+        return sum(one.by_tokens for one in self.outcomes)
 
     @property
     def refused(self) -> dict[str, int]:

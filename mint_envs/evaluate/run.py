@@ -45,7 +45,8 @@ def evaluate(
 
     Args:
         plan: what is asked.
-        policy: who answers. One with an attribute ``concurrency`` is asked so many things at once.
+        policy: who answers. One with an attribute ``concurrency`` is asked so many things at once;
+            one with a ``codec`` is played token by token.
         name: what the policy is called; part of what tells one evaluation from another.
         out: a JSONL file, which ``show``, ``replay`` and ``bench --responses`` read too. Lines of
             an earlier run of the same plan and name are kept, and not asked for again.
@@ -181,7 +182,8 @@ class _Run:
 
     def _game(self, place: int, sample: int) -> Game:
         ref = self._chosen.refs[place]
-        game = Game(self._task, ref.of(self._task), ref, sample)
+        codec = getattr(self._policy, "codec", None)
+        game = Game(self._task, ref.of(self._task), ref, sample, codec)
         self.problem_ids[place] = game.problem_id
         return game
 
@@ -267,7 +269,7 @@ class _Run:
             "truncated": game.cut, "parts": dict(reward.parts), "metadata": dict(reward.metadata),
             "usage": {"prompt_tokens": game.prompt_tokens, "completion_tokens": game.tokens},
             "seconds": round(seconds, 3), "refused": self._refused(game, reward),
-            **_sampled_row(game),
+            **_sampled_row(game), "by_tokens": game.by_tokens,
         }  # fmt: skip
 
     def _refused(self, game: Game, reward: Reward) -> str | None:
