@@ -19,13 +19,14 @@ import numpy as np
 from .core import Problem, Task
 from .errors import DatasetError, first_line, require
 from .hub import offline_if_unreachable
-from .jsonl import read_rows
+from .jsonl import read_list, read_rows
 from .problems import row_at
 
 Row = Mapping[str, Any]
 
 _FILES = (".jsonl", ".jsonl.gz", ".json", ".parquet", ".csv")
 
+_PARQUET_ROWS, _PARQUET_BUFFER = 64, 1 << 20  # rows, and bytes of each column, that are held
 #: One problem in this many is held out when a set without splits of its own is split.
 HELD_OUT = 10
 
@@ -202,7 +203,7 @@ def numbered_rows(
 
     ``cut_last_line`` leaves out a last line without its end, as a killed writer leaves it.
     ``on_broken`` is told of a line of JSONL or CSV that is no row, which is then passed over.
-    ``longest`` is the most bytes that a line of JSONL may have.
+    ``longest`` is the most bytes that a line of JSONL, or an object of a list, may have.
 
     Raises:
         DatasetError: it cannot be read, or a row is broken (named by line).
@@ -212,7 +213,7 @@ def numbered_rows(
     if path.suffix == ".csv":
         return _csv_rows(path, on_broken)
     if path.suffix == ".json":
-        return iter(enumerate(_json_rows(path), 1))
+        return read_list(path, longest)
     on_torn = (lambda _: None) if cut_last_line else None
     return read_rows(path, on_torn=on_torn, on_broken=on_broken, longest=longest)
 
@@ -285,21 +286,6 @@ def look_up(row: Row, names: Sequence[str]) -> Any:
     return None
 
 
-def _json_rows(path: Path) -> list[Row]:
-    try:
-        return _list_of_rows(json.loads(path.read_bytes().decode("utf-8-sig")), path)
-    except (OSError, ValueError, RecursionError) as error:
-        if isinstance(error, DatasetError):
-            raise
-        raise DatasetError(f"'{path}' cannot be read: {error}") from error
-
-
-def _list_of_rows(rows: Any, path: Path) -> list[Row]:
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise DatasetError(f"dataset='{path}' must hold a list of objects")
-    return rows
-
-
 def _csv_rows(
     path: Path, on_broken: Callable[[int, DatasetError], object] | None = None
 ) -> Iterator[tuple[int, Row]]:
@@ -324,16 +310,18 @@ def _csv_rows(
         raise DatasetError(f"'{path}' cannot be read: {error}") from error
 
 
-def _parquet_rows(path: Path) -> list[Row]:
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows; some are held at a time."""
     try:
         import pyarrow.parquet
     except ImportError as error:
         raise DatasetError("reading Parquet needs: pip install 'mint-envs[data]'") from error
     try:
-        rows: list[Row] = pyarrow.parquet.read_table(path).to_pylist()
+        with pyarrow.parquet.ParquetFile(path, buffer_size=_PARQUET_BUFFER) as file:
+            for batch in file.iter_batches(batch_size=_PARQUET_ROWS, use_threads=False):
+                yield from batch.to_pylist()
     except (OSError, pyarrow.ArrowException) as error:
         raise DatasetError(f"dataset='{path}' cannot be read: {error}") from error
-    return rows
 
 
 def _hub_rows(name: str, split: str) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Files of one JSON object a line: appended whole, read with their numbers.
+"""Files of one JSON object a line: appended whole, read with their numbers. Also lists of objects.
 
 A kill or a full disk leaves at most a last line without its end. Who reads says whether such a
 line is a mistake or is left out; who goes on writing cuts it off first.
@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from .atomic import lock
 from .errors import DatasetError
@@ -244,3 +244,97 @@ def _end_at(file: BinaryIO, end: int, last: bytes) -> None:
     if not last.endswith(b"\n"):
         file.seek(end)
         file.write(b"\n")
+
+
+# -- a list of objects, in parts ------------------------------------------------------------------
+
+_PART = 1 << 20  # characters that are read at a time
+_SPACE = " \t\r\n"
+
+
+def read_list(path: Path, longest: int | None = None) -> Iterator[tuple[int, Row]]:
+    """Yield (number from 1, object) of a file that is one JSON list; one object is held at a time.
+
+    Args:
+        path: the file.
+        longest: the most characters that an object may have.
+
+    Raises:
+        DatasetError: it cannot be read, is no list of objects, or one is too long (named).
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            text = _Ahead(file, path, longest)
+            text.expect("[")
+            number, ends = 0, text.next_is("]")
+            while not ends:
+                number += 1
+                yield number, text.object(number)
+                ends = text.next_is("]")
+                if not ends:
+                    text.expect(",")
+            if text.next() is not None:
+                raise ValueError("there is more after the end of the list")
+    except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, DatasetError):
+            raise
+        raise DatasetError(f"'{path}' cannot be read: {error}") from error
+
+
+class _Ahead:
+    """Text of a file of which a part is held."""
+
+    def __init__(self, file: TextIO, path: Path, longest: int | None) -> None:
+        self._file, self._path, self._longest = file, path, longest
+        self._held, self._at = "", 0
+        self._decode = json.JSONDecoder().raw_decode
+
+    def next(self) -> str | None:
+        """Return the next character that is no white space, which stays; None at the end."""
+        while True:
+            while self._at < len(self._held):
+                if self._held[self._at] not in _SPACE:
+                    return self._held[self._at]
+                self._at += 1
+            if not self._more(_PART):
+                return None
+
+    def next_is(self, sign: str) -> bool:
+        """Take the next character if it is ``sign``; return whether it was."""
+        found = self.next() == sign
+        self._at += found
+        return found
+
+    def expect(self, sign: str) -> None:
+        if not self.next_is(sign):
+            if sign == "[":
+                raise DatasetError(f"dataset='{self._path}' must hold a list of objects")
+            raise ValueError(f"{self.next()!r} in place of {sign!r} between objects")
+
+    def object(self, number: int) -> Row:
+        """Take the next object; as long as its end is not held, more is read: twice as much."""
+        if self.next() != "{":
+            raise DatasetError(
+                f"dataset='{self._path}' must hold a list of objects, and number {number} is none"
+            )
+        size = _PART
+        while True:
+            try:
+                found, self._at = self._decode(self._held, self._at)
+            except json.JSONDecodeError as error:
+                if self._longest and len(self._held) - self._at > self._longest:
+                    raise DatasetError(
+                        f"object {number} of '{self._path}' has more than "
+                        f"{self._longest >> 20} MiB, or is broken: {error.msg}"
+                    ) from None
+                if not self._more(size):
+                    raise ValueError(f"object {number} is broken: {error.msg}") from None
+                size *= 2
+            else:
+                return dict(found)
+
+    def _more(self, size: int) -> bool:
+        """Read on; let go of what was taken."""
+        part = self._file.read(size)
+        self._held, self._at = self._held[self._at :] + part, 0
+        return bool(part)

@@ -224,6 +224,53 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     assert peak < before + 30
 
 
+@pytest.mark.parametrize("kind", ["json", "parquet"])
+def test_lists_and_tables_are_read_in_parts(tmp_path: Path, kind: str) -> None:
+    """60 MB; each row is another, so that none is kept once, and a table has one group of rows."""
+    small, large = tmp_path / f"small.{kind}", tmp_path / f"large.{kind}"
+    write_rollouts(small, 8)
+    write_rollouts(large, 4000)
+    page = str(tmp_path / "page.html")
+    _, _, before = shown_within(small, "--html", page)
+    status, said, peak = shown_within(large, "--html", page, "--limit", "50")
+    assert (status, "50 of 4,000 episodes" in said) == (0, True)
+    assert peak < before + 40
+
+
+def write_rollouts(path: Path, count: int) -> None:
+    """Write rows of 16 kB, a few at a time."""
+
+    def some(first: int) -> list[dict[str, Any]]:
+        numbers = range(first, min(first + 100, count))
+        turns = {i: [f"{i}", f"{i} " * 3200] for i in numbers}
+        return [row(i, response="", turns=turns[i], metadata={"n": i}) for i in numbers]
+
+    parts = (some(first) for first in range(0, count, 100))
+    if path.suffix == ".json":
+        with path.open("w") as file:
+            file.write("[")
+            for number, part in enumerate(parts):
+                file.write(", " * bool(number) + json.dumps(part)[1:-1])
+            file.write("]\n")
+        return
+    import pyarrow
+    from pyarrow import parquet
+
+    tables = [pyarrow.Table.from_pylist(part) for part in parts]
+    parquet.write_table(pyarrow.concat_tables(tables), path, row_group_size=count)
+
+
+def test_a_list_with_an_endless_object_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.json"
+    with path.open("w") as file:
+        file.write('[{"prompt": "')
+        for _ in range(120):
+            file.write("x" * (1 << 20))
+    status, said, peak = shown_within(path)
+    assert (status, "object 1" in said, "more than 32 MiB" in said) == (2, True, True)
+    assert peak < 400
+
+
 def test_an_endless_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "bomb.jsonl.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:
