@@ -39,6 +39,7 @@ _LONGEST = 3_000  # characters of a question that are looked at: its end, where 
 _FORMULAS = 80  # texts of one question that are parsed
 _CHARACTERS = 1_200  # of those together
 _PARTS = 100  # forms of one question
+_COPY = "the question's formula"
 
 _FORMULA = re.compile(
     r"\\\[(.{1,300}?)\\\]|\$\$(.{1,300}?)\$\$|(?<!\\)\$(.{1,300}?)(?<!\\)\$|\\\((.{1,300}?)\\\)",
@@ -55,7 +56,7 @@ _PLAIN = re.compile(
     rf"(?:{_NAME}|\d+(?:\.\d+)?|[-+*/^=<>()!]|\s(?=[-+*/^=<>()\d]|{_NAME}))+", re.ASCII
 )
 _OPERATES = re.compile(r"[\w)]\s*[-+*/^=<>]")
-_ENDS = re.compile(r"(?:\\[,;:! ]|[.,;:\s])+$")
+_ENDS = re.compile(r"(?:\\[,;:! ]|[.,;:\s])+$|^[:,;\s]+")
 _SQUEEZED = re.compile(r"\s|\\left(?![a-z])|\\right(?![a-z])|\\[,!;:]|\$|[.,]$|(?<=\\)[dt](?=frac)")
 _CONVERTS = re.compile(
     r"decimal|fraction|mixed|percent|scientific|notation|convert|express|write", re.IGNORECASE
@@ -87,8 +88,10 @@ def short_of(gold: str, answer: str, question: str) -> str:
     given = None if wanted is None else _read(answer, wanted[0] == "rel")
     if wanted is None or given is None:
         return ""
+    if wanted != given and _is_told(wanted, given, question):
+        return _COPY
     goal, given = canon.without_names(wanted, given)
-    plain = goal[0] == "n" and not _CONVERTS.search(question)  # 26.0 is 26
+    plain = goal[0] == "n" and not _asks(question)  # 26.0 is 26
     if given == goal and (plain or _style(answer) == _style(gold)):
         return ""  # before the question is read, which costs most
     for text, span in _in_other_forms(gold, question):
@@ -96,6 +99,29 @@ def short_of(gold: str, answer: str, question: str) -> str:
         if lack:
             return lack
     return ""
+
+
+def _is_told(wanted: Form, given: Form, question: str) -> bool:
+    """Whether a whole answer stands in the question, and is the right one only by its value.
+
+    ``x + 2y`` for the plane ``x + 2y = z``, and 0 degrees for the 0 that they are converted to.
+    """
+    if wanted[0] == "n":
+        measured = {part for part in canon.within(given) if part[0] in ("unit", "deg")}
+        return bool(measured) and _asks(question) and not measured.isdisjoint(_whole(question))
+    if given[0] in ("s", "rel") or not canon.letters(given) or not canon.alone(wanted):
+        return False
+    return given in _whole(question) and wanted not in _whole(question)
+
+
+def _whole(question: str) -> set[Form]:
+    """The formulas of a question, and their sides, without further parts."""
+    return {shown for text, _, shown in formulas(question) if text}
+
+
+def _asks(question: str) -> bool:
+    """Whether a number is to be written otherwise."""
+    return bool(_CONVERTS.search(question))
 
 
 def _lack(gold: _Shown, answer: _Shown, shown: _Shown, question: str) -> str:
@@ -107,7 +133,9 @@ def _lack(gold: _Shown, answer: _Shown, shown: _Shown, question: str) -> str:
     if canon.bare(span)[0] == canon.bare(goal)[0] == "n":
         return _number_lack(gold, answer, (text, span), question)
     if given in (span, canon.without_names(span, given)[0]):
-        return "" if given == goal and _style(text) != _style(written) else "the question's formula"
+        return "" if given == goal and _style(text) != _style(written) else _COPY
+    if canon.bare(given) == canon.bare(span) != canon.bare(goal):
+        return _COPY  # pi radians for pi
     theirs, mine, best = (form.left(one, goal) for one in (span, given, goal))
     if form.is_scaled(given) and not form.is_scaled(span) and not _EXPANDS.search(question):
         mine["brackets"] -= 1  # 3(n - 6) is as good as 3n - 18, unless that is the question
@@ -115,7 +143,7 @@ def _lack(gold: _Shown, answer: _Shown, shown: _Shown, question: str) -> str:
         for one in (theirs, mine, best):
             del one["unfactored"]
     lack = form.behind(mine, theirs, best)
-    return f"the question's formula, unfinished: {lack}" if lack else ""
+    return f"{_COPY}, unfinished: {lack}" if lack else ""
 
 
 def _number_lack(gold: _Shown, answer: _Shown, shown: _Shown, question: str) -> str:
@@ -124,7 +152,7 @@ def _number_lack(gold: _Shown, answer: _Shown, shown: _Shown, question: str) -> 
     if canon.bare(span) != canon.bare(goal) and canon.bare(given) != canon.bare(goal):
         return "the unit"
     style = _style(written)[0]
-    if text and _style(right)[0] != _style(text)[0] == style and _CONVERTS.search(question):
+    if text and _style(right)[0] != _style(text)[0] == style and _asks(question):
         return "the style of the number"
     return ""
 

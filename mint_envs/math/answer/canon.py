@@ -11,7 +11,7 @@ that begins with what it is:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -39,7 +39,8 @@ def canon(node: Node) -> Form:
     if isinstance(node, Relation):
         return _relation(node)
     if isinstance(node, Quantity):
-        return ("unit", canon(node.value), ("s", node.unit))
+        value = canon(node.value)
+        return ("deg", value) if node.unit == "degree" else ("unit", value, ("s", node.unit))
     return _several(node)
 
 
@@ -81,9 +82,10 @@ def _ordered(forms: Sequence[Form]) -> list[Form]:
 
 def _sum(terms: Sequence[Form]) -> Form:
     flat = [t for term in terms for t in (term[1:] if term[0] == "+" else (term,))]
-    flat = [t for t in flat if t != ZERO and not (t[0] == "*" and ZERO in t[2])]  # + 0x
+    idle = [t for t in flat if t[0] == "*" and ZERO in t[2]]  # + 0x
+    flat = [t for t in flat if t != ZERO and t not in idle]
     if len(flat) < 2:
-        return flat[0] if flat else ZERO
+        return (*flat, *idle, ZERO)[0]
     return ("+", *sorted(flat, key=lambda term: repr(_unsigned(term))))
 
 
@@ -201,15 +203,18 @@ def parts(form: Form) -> Sequence[Form]:
     return (*form[2], *form[3]) if form[0] == "*" else form[1:]
 
 
-def letters(form: Form) -> set[str]:
-    """The names of variables in ``form``."""
-    found, todo = set(), [form]
+def within(form: Form) -> Iterator[Form]:
+    """``form`` and all that it is made of."""
+    todo = [form]
     while todo:
         one = todo.pop()
-        if one[0] == "s":
-            found.add(one[1])
+        yield one
         todo += parts(one)
-    return found - _CONSTANTS
+
+
+def letters(form: Form) -> set[str]:
+    """The names of variables in ``form``."""
+    return {one[1] for one in within(form) if one[0] == "s"} - _CONSTANTS
 
 
 def alone(form: Form) -> set[str]:
@@ -240,7 +245,8 @@ def without_names(goal: Form, form: Form) -> tuple[Form, Form]:
 
 
 def _value(form: Form) -> Form:
-    if form[0] != "rel" or not any(side[0] == "s" for side in form[2:]):
+    sides = form[2:] if form[0] == "rel" else ()
+    values = [side for side in sides if side[0] != "s" or side[1] in _CONSTANTS]
+    if len(values) == len(sides):
         return form
-    values = [side for side in form[2:] if side[0] != "s"]
-    return values[-1] if values else tuple(form[-1])
+    return values[-1] if values else tuple(sides[-1])

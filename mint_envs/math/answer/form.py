@@ -18,7 +18,7 @@ _SLACK = 2
 _SLACKENED = ("ops", "letters", "calls")
 #: What no step calls for: ``+1-1``, ``2/2``, ``x/x``, ``2^0``.
 _WASTE = frozenset("ops calls arithmetic uncollected cancel nested radicand".split())
-_CALM = frozenset(("n", "rel", "unit", "set", "tuple", "[]", "()", "(]", "[)", "matrix"))
+_CALM = frozenset(("n", "rel", "unit", "deg", "set", "tuple", "[]", "()", "(]", "[)", "matrix"))
 _FACTORS = 40  # of one form
 
 
