@@ -1,8 +1,8 @@
 """Other finished forms of a right answer: what says the same, and is as far worked out.
 
 Each takes the text of an answer and returns it written otherwise, or as it was where it has no
-other form of the kind. Only what is plain to read is changed: a sum within brackets, a list or a sentence
-stays as it is.
+other form of the kind. Only what is plain to read is changed: a sum within brackets, a list
+or a sentence stays as it is.
 """
 
 from __future__ import annotations

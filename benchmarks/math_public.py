@@ -15,6 +15,7 @@ from typing import Any
 from mint_envs.math.grade import unreadable
 from mint_envs.math.prose.boxes import nth_last_box, outermost
 
+from .math_forms import FINISHED
 from .math_rows import IDLE, Row, copied, rewritten
 
 #: Labels that are wrong by reading, by set and row: the graders that made them took another number
@@ -131,6 +132,12 @@ def _problems(folder: Path, say: Callable[[str], object]) -> dict[str, list[Row]
         found[f"{name}, in other LaTeX"] = [
             Row(gold, f"\\boxed{{{rewritten(gold)}}}", True, question) for gold, question in rows
         ]
+        for form, write in FINISHED.items():
+            found[f"{name}, {form}"] = [
+                Row(gold, f"\\boxed{{{other}}}", True, question)
+                for gold, question in rows
+                if (other := write(gold)) != gold
+            ]
         for kind, ways in (("copies", IDLE), ("further copies", _FURTHER)):
             found[f"{name}, {kind}"] = [
                 Row(gold, f"\\boxed{{{way.format(copy)}}}", False, question)
