@@ -9,6 +9,25 @@ from mint_envs.math.grade import judge
 pytestmark = pytest.mark.quick
 
 SAME = [
+    ("at $x=\\frac{1}{2}$ or so, we said", "at $x=1/2$ or so, we said"),
+    ("at $x=\\frac{\\sqrt{3}}{2} y$ or so", "at $x=(\\sqrt{3}/2)y$ or so"),
+    (
+        "\\begin{pmatrix}2&0\\\\0&1\\end{pmatrix}^{-1}=\\begin{pmatrix}\\frac12&0\\\\0&1\\end{pmatrix}",
+        "\\begin{pmatrix}2&0\\\\0&1\\end{pmatrix}^{-1}=\\begin{pmatrix}1/2&0\\\\0&1\\end{pmatrix}",
+    ),
+    ("$y_{1}=\\frac{1}{x}$\n$y_{2}=y_{1} \\ln x-6+6x$", "y_1=1/x, y_2=6x-6+y_1\\ln x"),
+    (
+        "\\begin{pmatrix}4&6\\end{pmatrix}",
+        "\\begin{pmatrix}1&2\\end{pmatrix}+\\begin{pmatrix}3&4\\end{pmatrix}",
+    ),
+    (
+        "\\begin{pmatrix}5\\\\11\\end{pmatrix}",
+        "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}\\begin{pmatrix}1\\\\2\\end{pmatrix}",
+    ),
+    (
+        "c\\begin{pmatrix}0\\\\1\\end{pmatrix}+\\begin{pmatrix}1\\\\1\\end{pmatrix}\\frac{t}{2}",
+        "c\\begin{pmatrix}0\\\\1\\end{pmatrix}+(t/2)\\begin{pmatrix}1\\\\1\\end{pmatrix}",
+    ),
     ("\\frac49", "\\\\frac{4}{9}"),
     ("\\\\frac{4}{9}", "\\frac49"),
     ("6\\sqrt2", "6\\\\sqrt{2}"),
@@ -94,6 +113,14 @@ SAME = [
     ("A", "A"),
 ]
 DIFFERENT = [
+    ("at $x=\\frac{1}{2y}$ or so", "at $x=1/2y$ or so"),
+    ("at $x=1\\frac{1}{2}$ or so", "at $x=11/2$ or so"),
+    ("at $x=\\frac{a}{b+c}$ or so", "at $x=a/b+c$ or so"),
+    ("at $x=\\frac{1}{2}$ or so", "at $x=1/3$ or so"),
+    (
+        "\\begin{pmatrix}5\\\\11\\end{pmatrix}",
+        "\\begin{pmatrix}1\\\\2\\end{pmatrix}\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}",
+    ),
     ("\\frac49", "\\\\frac{9}{4}"),
     ("12", "13^{\\mathrm{th}}"),
     ("12", "12^{t}"),

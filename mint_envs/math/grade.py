@@ -23,6 +23,7 @@ from .answer.normal import clean, plain_number
 from .answer.parse import parse
 from .answer.readings import has_letters, readings
 from .answer.said import Said
+from .answer.slashes import same_but_for_slashes
 from .answer.tree import Group, Node
 from .answer.units import canonical, is_forgiven
 from .letters import said_of
@@ -41,6 +42,7 @@ _WITH_COMMA = re.compile(  # "1,234" is a whole number, and "1,2" a list
     r"-?(?:\d+,(?!\d{3}(?!\d))\d{2,}|0,\d+)(?: \\?[$€£]| [A-Za-z]+)?(?!\S)(?=$| )", re.ASCII
 )
 _DISPLAYED = re.compile(r"\$\$|\\begin\{|\\\[")  # a last sentence is about it, and not the answer
+_IN_DOLLARS = re.compile(r"\$[^$]*\$")
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 
 
@@ -175,6 +177,12 @@ def judge(
     doubt = _doubt(tree, (wanted, given), prose, question)
     if doubt is None or ("," in given + wanted and _same_lists(wanted, given, question)):
         return "equal", "tree", ""
+    if same_but_for_slashes(gold, answer):
+        return "equal", "text", ""
+    return _not_equal(doubt, wanted, given, sympy)
+
+
+def _not_equal(doubt: str, wanted: str, given: str, sympy: bool) -> tuple[str, str, str]:
     if not doubt:
         return "different", "tree", "a different answer"
     if sympy and fallback.equal(wanted, given):
@@ -283,6 +291,8 @@ def answer_of_solution(gold: str) -> str:
         return found.answer or gold
     if len(gold) < _SOLUTION or " " not in gold.strip() or _DISPLAYED.search(gold):
         return gold
+    if "$" in gold and not re.search("[A-Za-z]", _IN_DOLLARS.sub("", gold)):
+        return gold  # formulas one below the other
     found = find(gold)
     told = found.where == "marker" or (found.where in ("sentence", "bold") and "\n" in gold.strip())
     return found.answer if told and found.answer and not found.reason else gold

@@ -85,7 +85,8 @@ def _sum(terms: Sequence[Form]) -> Form:
     idle = [t for t in flat if t[0] == "*" and ZERO in t[2]]  # + 0x
     flat = [t for t in flat if t != ZERO and t not in idle]
     if len(flat) < 2:
-        return (*flat, *idle, ZERO)[0]
+        kept: Form = [*flat, *idle, ZERO][0]
+        return kept
     return ("+", *sorted(flat, key=lambda term: repr(_unsigned(term))))
 
 

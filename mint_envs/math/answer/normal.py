@@ -74,6 +74,7 @@ _UNICODE = str.maketrans(_SIGNS)
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ"
 _LOWERED = "₀₁₂₃₄₅₆₇₈₉"
 _RUNS = re.compile(f"[{_RAISED}²³]+|[{_LOWERED}]+")
+_RAISED_UNIT = re.compile(r"(?<=\d)([kcdm]?m|ft|in|yd|mi)([²³])(?![\w^])")
 _PLAIN = str.maketrans(_RAISED + "²³" + _LOWERED, "0123456789+-n23" + "0123456789")
 _CIRCLED = re.compile("[\u2460-\u2473]")  # 1 to 20 in circles: the parts of a question
 _VULGAR = re.compile("(\\d?)([½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])")
@@ -106,6 +107,7 @@ _SOLUTION_IS = re.compile(  # "Solution is: $x = 3$"
     re.IGNORECASE,
 )
 _ENDLESS = re.compile(r"(-?\d*\.\d*?)(\d{1,3}?)\2{2,}(?:\d{0,2})\s*(?:\.{2,}|\\[lc]?dots)")
+_NEXT_LINE = re.compile(r"(?<![\\$])\$[,;]?\s*\n\s*\$(?!\$)")  # $y_1 = x$ and, below, $y_2 = 2x$
 _UNDOLLARED = re.compile(r"\A(?:\$([^$]+)\$|\$\$([^$]+)\$\$)\Z")
 _STRAY_STOP = re.compile(r"(?<=\})\s*\.\s*(?=[\])]$)")
 _APPROXIMATELY = re.compile(r"^\s*(?:\\approx|\\sim(?![A-Za-z])|\\bullet(?![A-Za-z])|≈|∴|=)\s*")
@@ -167,7 +169,7 @@ def _ascii(text: str) -> str:
     text = "".join(
         unicodedata.normalize("NFKC", c) if c >= "\uff00" or "𝐀" <= c <= "𝟿" else c for c in text
     )
-    text = _VULGAR.sub(_vulgar, text)
+    text = _RAISED_UNIT.sub(r" \1\2", _VULGAR.sub(_vulgar, text))  # 5m² is no 5 times m
     text = _CIRCLED.sub(lambda match: f"({ord(match.group()) - 0x245F}),", text)
     text = _RUNS.sub(_run, text)
     return text.translate(_UNICODE)
@@ -205,7 +207,7 @@ def _dollars(text: str) -> str:
     """Take away the dollars of mathematics mode; a dollar before a price becomes ``\\$``."""
     if price := _CURRENCY.match(text):
         return rf"{price.group(1)}\${price.group(2)}"
-    return re.sub(r"(?<!\\)\$", " ", text)
+    return re.sub(r"(?<!\\)\$", " ", _NEXT_LINE.sub(", ", text))
 
 
 def plain_number(text: str) -> Fraction | None:

@@ -27,6 +27,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 
+from . import matrices
 from .amounts import CONDITIONS, REMAINDERS, Amounts, compounded, is_for_all, says_no_more
 from .lexer import tokens
 from .limits import MAX_ANSWER, MAX_ITEMS, Unreadable
@@ -111,14 +112,6 @@ def _is_fixed(node: Node) -> bool:
 def _joined(name: str, parts: list[Node]) -> Node:
     """A sum or product; flat, so that a long one is no deep tree."""
     return parts[0] if len(parts) == 1 else Apply(name, tuple(parts))
-
-
-def _scaled(factor: Node, matrix: Node) -> Node:
-    """A number times a matrix; anything else before a matrix is not read."""
-    if not isinstance(matrix, Matrix) or not isinstance(factor, Num | Sym | Apply):
-        raise Unreadable("a product with a matrix")
-    rows = (tuple(Apply("*", (factor, cell)) for cell in row) for row in matrix.rows)
-    return Matrix(tuple(rows))
 
 
 def _mixed(node: Node, fraction: Fraction) -> Node | None:
@@ -276,7 +269,8 @@ class Parser(Amounts):
             else:
                 terms.append(other if sign == "+" else negative(other))
         self.depth = before
-        return _joined("+", terms)
+        added = matrices.total(terms) if isinstance(terms[0], Matrix) and len(terms) > 1 else None
+        return _joined("+", terms) if added is None else added
 
     def product(self) -> Node:
         factors = [self.sign()]
@@ -291,9 +285,9 @@ class Parser(Amounts):
             elif self.starts_factor():
                 factors[-1:] = self.juxtaposed(factors[-1])
             elif self.text in _MATRICES:
-                return _scaled(_joined("*", factors), self.atom())
-            elif len(factors) > 1 and isinstance(factors[-1], Matrix):
-                return _scaled(_joined("*", factors[:-1]), factors[-1])
+                factors.append(self.atom())
+            elif len(factors) > 1 and any(isinstance(factor, Matrix) for factor in factors):
+                return matrices.product(factors)
             else:
                 return _joined("*", factors)
 

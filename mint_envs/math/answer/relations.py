@@ -347,6 +347,8 @@ def _variable(relation: Relation) -> Node | None:
 
 def _same_equation(comparer: Comparing, a: Relation, b: Relation) -> bool:
     """Whether one is the other times a constant: ``2x + 4y = 3`` and ``y = 3/4 - x/2``."""
+    if a.operators == b.operators == ("=",) and any(isinstance(side, Matrix) for side in a.sides):
+        return all(map(comparer.same, a.sides, b.sides))
     try:
         factor = _factor(comparer, _difference(a), _difference(b))
     except Unreadable as error:

@@ -79,8 +79,8 @@ _KNOWN: dict[str, tuple[str, str, Fraction]] = {
 LETTERS = frozenset("m g s h l".split())
 
 _IGNORED = frozenset(
-    "of the a an each altogether left remaining more exactly about overall leftover change "
-    "discount profit units unit 单位 "
+    "of the a an each altogether left remaining remain remains remained more exactly about overall "
+    "leftover change discount profit units unit 单位 "
     "共 约 个 名 只 条 张 本 位 人 次 种".split()
 )
 _SPOKEN = {

@@ -26,13 +26,18 @@ _EXCLUDES = re.compile(
 )
 _CHOICE_CLAUSE = re.compile(r"[.,;，。]|\bbut\b|\band\b(?! not\b)")
 _UNDECIDED = re.compile(r"\b(?:or|maybe|perhaps|possibly|either)\b|或|也可能", re.IGNORECASE)
-_LETTER_FIRST = re.compile(rf"\s*{_CHOICE_LETTER}\s?(?:[.)](?=\s+[A-Z])|[。，]|(?=不是))")
+_LETTER_FIRST = re.compile(
+    rf"\s*{_CHOICE_LETTER}\s?(?:[.)](?=\s+(?:[A-Z]|it\b|the\b))|[。，]|(?=不是))"
+)
 _CHOICE_LAST = re.compile(
     r"\b(?:so|therefore|thus|hence|think|believe|conclude|guess|say)\b[^.\n]{0,40}"
     r"\b(?:it['’]s|it is|it must be|answer is|(?:option|choice)(?: is)?)\s+"
     rf"{_CHOICE_LETTER}[\s.!]*$",
     re.IGNORECASE,
 )
+_NEXT_WORDS = r"(?:(?!and\b|or\b)[a-z]{2,20} ?){1,5}"
+_OPTION = re.compile(rf"{_CHOICE_LETTER}[.)]\s{_NEXT_WORDS}\.?")  # "A. sunlight."
+_LAST_LINE = re.compile(r"[^\n]*[a-z.:,]\s*\n\s*\n\s*[*(]{0,3}([A-E])[*)]{0,3}\.?\s*\Z")
 _CHOICE_LENGTH = 300
 
 
@@ -46,9 +51,13 @@ def choice_of(said: str) -> str:
 
 def chosen(text: str) -> Found | None:
     """``D`` of "D. It cannot be A", ``B`` of "It's not A, therefore I think it's B"."""
+    if alone := _LAST_LINE.search(text[-_CHOICE_LENGTH:]):
+        return Found(alone.group(1), "sentence")
     text = text.strip()
     if len(text) > _CHOICE_LENGTH or "\n" in text:
         return None
+    if option := _OPTION.fullmatch(text):
+        return Found(option.group(1), "sentence")
     first = _LETTER_FIRST.match(text)
     if first and _OTHER_LETTER.search(text, first.end()) and _only_excludes(text[first.end() :]):
         return Found(first.group(1), "sentence")

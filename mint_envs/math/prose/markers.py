@@ -22,8 +22,8 @@ _STRICT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _AGAIN = re.compile(
-    r"[*_\s]*(?:so |thus,? |therefore,? )?the (?:final |correct |right )?answer is(?! (?:not|in)\b)"
-    r"\b:?[ \t*_]*(?=\S)",
+    r"[*_\s]*(?:so |thus,? |therefore,? )?the (?:final |correct |right |numeric(?:al)? )?answer is"
+    r"(?! (?:not|in)\b)\b:?[ \t*_]*(?=\S)",
     re.IGNORECASE,
 )
 _LATER = re.compile(  # after a box; "the answer is plausible" claims nothing

@@ -104,7 +104,8 @@ OPERATING = re.compile(  # words after a number that make another number of it
     re.IGNORECASE,
 )
 BESIDE = re.compile(
-    r"\b(?:to|for|in|of|over|per|from|after|with|by|at|on|within|during|every|each|the|than|when)\b|/"
+    r"\b(?:to|for|in|of|over|per|from|after|with|by|at|on|within|during|every|each|the|than|when"
+    r"|à|dans|pour|après|pendant)\b|\bd['’]ici\b|/"
 )
 ENUMERATOR = re.compile(
     r"^\s*+[-*•]*\s*+(?:\d{1,2}[.)](?=\s)|\*{0,2}step\s+\d+\W{0,4})\s*", re.IGNORECASE

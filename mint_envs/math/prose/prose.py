@@ -76,6 +76,8 @@ _TOTAL = re.compile(
 _LEADS_TO = re.compile(r"(?=[A-Za-z]{4,}\s)[^$]*(?:\$[^$]+\$[^$]*){2}$")
 
 
+_STEPS = re.compile(r"\d,?\s(?:and\s)?then\s[-$]?\d")  # "we compute 17, then 3, and stop"
+
 #: A word of three letters or more, or a unit that is no word: "in" and "a" are not units here.
 _NEXT_WORD = re.compile(r"\s?([A-Za-z]{3,12}|km|cm|mm|kg|mg|ml|mL|mph|m|g)\b(?![-'’])")
 
@@ -149,7 +151,8 @@ def after_marker(text: str) -> str:
     """The answer at the start of ``text``, which follows "the answer is"."""
     if plain := _FIRST_WHOLE.match(text):
         return plain.group(1)
-    text = _FIRST_BOLD.sub(r"\1", text, count=1)
+    text = _FIRST_BOLD.sub(r"\1", text.replace('\\"', '"') if text[:1] in '\\"' else text, count=1)
+    text = text.lstrip('"') if text.startswith('"$') else text
     text = text.lstrip(" \t*_:：\n#>-" if not re.match(r"\s*-\s*[\d.$\\]", text) else " \t*_:：\n")
     formula = MATH.match(text)
     if formula:
@@ -230,6 +233,8 @@ def stated(said: str) -> str:
 def _stated(said: str) -> str:
     said = SUBORDINATE.sub("", said)
     said = _DENIED_VALUE.sub(" ", DENIED.sub(" ", said))
+    if "then" in said and _STEPS.search(said) and not COPULA.search(said):
+        return ""
     if ":" in said and len(_LABELLED.findall(said)) > 1 and not _TOTAL.search(said):
         return ""
     if named := NAMED.search(said[-200:]):
