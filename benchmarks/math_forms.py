@@ -37,13 +37,13 @@ def slashed(answer: str) -> str:
         before = answer[: match.start()].rstrip()
         if whole or "frac" in above + below or re.search(r"[\^{_A-Za-z]$", before):
             return match[0]
-        ratio = f"{_bracketed(above)}/{_bracketed(below)}"
+        ratio = f"{_unless_an_atom(above)}/{_unless_an_atom(below)}"
         return ratio if after in ("", *"+-=,)]}$.;<>&\\") and after != "\\" else f"({ratio})"
 
     return _FRACTION.sub(put, _SHORT.sub(r"\\frac{\1}{\2}", answer))
 
 
-def _bracketed(text: str) -> str:
+def _unless_an_atom(text: str) -> str:
     return text if _ATOM.fullmatch(text.strip()) else f"({text})"
 
 
@@ -54,12 +54,12 @@ def terms_turned(answer: str) -> str:
         r"\\pm|\\mp|\\sum|\\int|\\cdots|\\ldots|\\left|[,;:<>&\n$]|\\[lg]e", bare
     ):
         return answer
-    sides = [_turned(side) for side in bare.split("=")]
+    sides = [_last_term_first(side) for side in bare.split("=")]
     return "=".join(sides) if sides != bare.split("=") else answer
 
 
-def _turned(side: str) -> str:
-    terms = list(_terms(side))
+def _last_term_first(side: str) -> str:
+    terms = list(_top_terms(side))
     if len(terms) < 2:
         return side
     *rest, last = terms
@@ -68,7 +68,7 @@ def _turned(side: str) -> str:
     return "".join((first, head, *rest[1:]))
 
 
-def _terms(side: str) -> Iterator[str]:
+def _top_terms(side: str) -> Iterator[str]:
     """The terms of a sum with their signs, brackets whole."""
     depth, bars, start = 0, 0, 0
     for at, sign in enumerate(side):

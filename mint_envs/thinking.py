@@ -81,7 +81,7 @@ def _tokens(kinds: str, wordy: bool = False) -> re.Pattern[str]:
     What begins no token is skipped as fast as can be.
     """
     plain = rf"[^\\\"'`~<\[◁{'t' if wordy else ''}]*+"
-    return re.compile(rf"{plain}(?:{_QUOTED}|{kinds}|[\s\S])", re.MULTILINE)
+    return re.compile(rf"{plain}(?:{_QUOTED}|{kinds}|``++|[\s\S])", re.MULTILINE)
 
 
 _KINDS = f"(?P<fence>{_FENCE})|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})"

@@ -108,13 +108,17 @@ def _is_told(wanted: Form, given: Form, question: str) -> bool:
     """
     if wanted[0] == "n":
         measured = {part for part in canon.within(given) if part[0] in ("unit", "deg")}
-        return bool(measured) and _asks(question) and not measured.isdisjoint(_whole(question))
+        return (
+            bool(measured)
+            and _asks(question)
+            and not measured.isdisjoint(_whole_formulas(question))
+        )
     if given[0] in ("s", "rel") or not canon.letters(given) or not canon.alone(wanted):
         return False
-    return given in _whole(question) and wanted not in _whole(question)
+    return given in _whole_formulas(question) and wanted not in _whole_formulas(question)
 
 
-def _whole(question: str) -> set[Form]:
+def _whole_formulas(question: str) -> set[Form]:
     """The formulas of a question, and their sides, without further parts."""
     return {shown for text, _, shown in formulas(question) if text}
 

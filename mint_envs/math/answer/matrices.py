@@ -10,7 +10,7 @@ from .tree import Apply, Matrix, Node, Num, Sym
 _LARGEST = 200  # products of cells
 
 
-def total(terms: Sequence[Node]) -> Node | None:
+def matrix_sum(terms: Sequence[Node]) -> Node | None:
     """The sum of matrices of one shape; None if ``terms`` are no matrices."""
     if not all(isinstance(term, Matrix) for term in terms):
         return None
@@ -23,7 +23,7 @@ def total(terms: Sequence[Node]) -> Node | None:
     return Matrix(tuple(map(tuple, cells)))
 
 
-def product(factors: Sequence[Node]) -> Node:
+def matrix_product(factors: Sequence[Node]) -> Node:
     """Numbers and matrices, multiplied in their order.
 
     Raises:
@@ -33,7 +33,7 @@ def product(factors: Sequence[Node]) -> Node:
     made: Matrix | None = None
     for one in factors:
         if isinstance(one, Matrix):
-            made = one if made is None else _times(made, one)
+            made = one if made is None else _row_by_column(made, one)
     if made is None or not all(isinstance(one, Num | Sym | Apply) for one in scale):
         raise Unreadable("a product with a matrix")
     if not scale:
@@ -41,7 +41,7 @@ def product(factors: Sequence[Node]) -> Node:
     return Matrix(tuple(tuple(Apply("*", (*scale, cell)) for cell in row) for row in made.rows))
 
 
-def _times(left: Matrix, right: Matrix) -> Matrix:
+def _row_by_column(left: Matrix, right: Matrix) -> Matrix:
     inner = len(right.rows)
     columns = list(zip(*right.rows, strict=True))
     if len(left.rows[0]) != inner or len(left.rows) * inner * len(columns) > _LARGEST:

@@ -269,7 +269,9 @@ class Parser(Amounts):
             else:
                 terms.append(other if sign == "+" else negative(other))
         self.depth = before
-        added = matrices.total(terms) if isinstance(terms[0], Matrix) and len(terms) > 1 else None
+        added = (
+            matrices.matrix_sum(terms) if isinstance(terms[0], Matrix) and len(terms) > 1 else None
+        )
         return _joined("+", terms) if added is None else added
 
     def product(self) -> Node:
@@ -287,7 +289,7 @@ class Parser(Amounts):
             elif self.text in _MATRICES:
                 factors.append(self.atom())
             elif len(factors) > 1 and any(isinstance(factor, Matrix) for factor in factors):
-                return matrices.product(factors)
+                return matrices.matrix_product(factors)
             else:
                 return _joined("*", factors)
 

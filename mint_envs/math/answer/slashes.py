@@ -24,16 +24,16 @@ def same_but_for_slashes(first: str, second: str) -> bool:
 
 def _slashed(text: str) -> str:
     for _ in range(_DEEPEST):
-        text, found = _FRACTION.subn(_ratio, text)
+        text, found = _FRACTION.subn(_with_a_slash, text)
         if not found:
             break
     return _ALONE.sub(r"\1", _AROUND.sub(r"\1\2", _LOOSE.sub("", text)))
 
 
-def _ratio(match: re.Match[str]) -> str:
-    return "/".join(map(_bracketed, match.groups()))
+def _with_a_slash(match: re.Match[str]) -> str:
+    return "/".join(map(_in_round_brackets, match.groups()))
 
 
-def _bracketed(part: str) -> str:
+def _in_round_brackets(part: str) -> str:
     part = part.strip()
     return part if _ATOM.fullmatch(part) else f"({part})"

@@ -39,7 +39,7 @@ from .cues import CORRECTION, UNSURE, corrected, is_denied
 from .found import Found
 from .markers import bare, hashes, later_marker, marker, strict_marker
 from .phrases import THEREFORE
-from .turns import ends_in_program, own_words, without_programs
+from .turns import own_words, without_programs
 
 _CODE = re.compile(r"(?<!`)`([^`\n]{1,60})`(?!`)")  # `2`
 # "w = 2 + 3 = **5**"
@@ -75,10 +75,9 @@ def find(response: str, strict: bool = False) -> Found:
     said = spoken(response)
     if not said and response.strip():
         return replace(_NOTHING, reason="nothing is said but thoughts")
-    own = own_words(said[-MAX_TEXT:])
-    text = without_programs(own)
+    text, cut_off = without_programs(own_words(said[-MAX_TEXT:]))
     found = _announced(text, strict)
-    if found is None and not strict and not ends_in_program(own):
+    if found is None and not strict and not cut_off:
         end = _last_words(text)
         found = chosen(end) or _whole(end) or _bold(end) or _sentence(end)
         found = _in_dozens(found, end) if found else None

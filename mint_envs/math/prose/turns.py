@@ -29,6 +29,7 @@ _LANGUAGES = frozenset(  # what other fences hold may be the answer: "```latex",
 _BEGINS = re.compile(
     r"[ \t3]*\n(?:[^`]{0,200}?\n)??[ \t]*(?:print\(|def |import |from |return |while |for )"
 )
+_FENCES = 2_000  # of a response: no honest one has a hundred
 _SIGNS = 16  # percent signs that are looked at one by one
 _INDENT = 40
 _COMMENT = re.compile(
@@ -61,15 +62,31 @@ def _first_answer(text: str) -> str:
     return text
 
 
-def without_programs(text: str) -> str:
-    """``text`` without programs and comments: what they print or hold is not said."""
+def without_programs(text: str) -> tuple[str, bool]:
+    """``text`` without programs and comments: what they print or hold is not said.
+
+    And whether nothing is said after the last program: the response was cut off there.
+    """
     if _has_comment(text):
         text = _COMMENT.sub("\n", text)
+    text = _last_fences(text)
     kept, at = [], 0
     for start, end in _programs(text):
         kept.append(text[at:start])
         at = end
-    return "\n".join([*kept, text[at:]]) if kept else text
+    if not kept:
+        return text, False
+    return "\n".join([*kept, text[at:]]), not text[at:].strip()
+
+
+def _last_fences(text: str) -> str:
+    """``text``, or its end with so many fences as are looked at."""
+    if text.count("```") <= _FENCES:
+        return text
+    at = len(text)
+    for _ in range(_FENCES):
+        at = text.rfind("```", 0, at)
+    return text[at:]
 
 
 def _programs(text: str) -> Iterator[tuple[int, int]]:
@@ -102,12 +119,3 @@ def _has_comment(text: str) -> bool:
             return True
         at = text.find("%", at + 1)
     return True
-
-
-def ends_in_program(text: str) -> bool:
-    """Whether nothing is said after the last program: the response was cut off there."""
-    last = text.rfind("```")
-    if last < 0:
-        return False
-    programs = list(_programs(text))
-    return bool(programs) and not text[programs[-1][1] :].strip()
