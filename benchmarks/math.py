@@ -32,6 +32,7 @@ import argparse
 import importlib.util
 import logging
 import math
+import re
 import statistics
 import sys
 import time
@@ -184,12 +185,15 @@ class Tally:
     false_negatives: int = 0
     unknown: int = 0
     times: list[float] = field(default_factory=list)
+    paid: set[str] = field(default_factory=set)  #: the questions on which a wrong answer was paid
 
-    def add(self, verdict: bool | None, right: bool, seconds: float) -> None:
+    def add(self, row: Row, verdict: bool | None, seconds: float) -> None:
         self.times.append(seconds)
         self.unknown += verdict is None
-        self.false_positives += bool(verdict) and not right
-        self.false_negatives += not verdict and right
+        self.false_negatives += not verdict and row.right
+        if verdict and not row.right:
+            self.false_positives += 1
+            self.paid.add(row.question)
 
 
 def judge(rows: Sequence[Row], found: dict[str, Grader], title: str) -> dict[str, Tally]:
@@ -206,19 +210,28 @@ def judge(rows: Sequence[Row], found: dict[str, Grader], title: str) -> dict[str
         turn = number % len(names)
         for name in names[turn:] + names[:turn]:
             for row in block:
-                tallies[name].add(*_verdict(found[name], row))
+                tallies[name].add(row, *_verdict(found[name], row))
     return tallies
 
 
-def _verdict(grader: Grader, row: Row) -> tuple[bool | None, bool, float]:
-    """The verdict of a grader, the right one, and the seconds that it took."""
+def _verdict(grader: Grader, row: Row) -> tuple[bool | None, float]:
+    """The verdict of a grader, and the seconds that it took."""
     judged = (*row[:2], row.question) if grader in WITH_QUESTION else row[:2]
     start = time.process_time()
     try:
         verdict = grader(*judged)
     except Exception:  # a grader that raises has given no verdict
         verdict = None
-    return verdict, row.right, time.process_time() - start
+    return verdict, time.process_time() - start
+
+
+def shares(title: str, tallies: dict[str, Tally]) -> Iterator[str]:
+    """Of a set of copies: on how many of all problems each grader pays one of them."""
+    told = re.search(r"copies of (\d+) problems", title)
+    problems = int(told.group(1)) if told else 0
+    for name, tally in tallies.items() if problems else ():
+        share = 100 * len(tally.paid) / problems
+        yield f"{name}: paid on {len(tally.paid)} of {problems} problems, {share:.2f} %"
 
 
 def report(title: str, rows: Sequence[Row], tallies: dict[str, Tally]) -> Table:
@@ -326,7 +339,8 @@ def main(words: Sequence[str] | None = None) -> int:
     for title, rows in chosen.items():
         kept = rows[: options.rows or None]
         if kept and found:
-            console.print(report(title, kept, judge(kept, found, title)))
+            tallies = judge(kept, found, title)
+            console.print(report(title, kept, tallies), *shares(title, tallies), sep="\n")
     return 0 if chosen and found else 2
 
 

@@ -14,7 +14,7 @@ _BRACES = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 _FRACTION = re.compile(rf"(\d\s*)?\\[dt]?frac\s*{_BRACES}\s*{_BRACES}\s*(?=(.?))", re.DOTALL)
 _SHORT = re.compile(r"\\[dt]?frac\s*([0-9])\s*([0-9])")
 _ATOM = re.compile(r"[A-Za-z]|\d+|\\pi")
-_WORDS = re.compile(r"\\(?:text|mbox|mathrm|begin)|[A-Za-z]{4,}(?![A-Za-z{])(?<!frac)(?<!sqrt)")
+_WORDS = re.compile(r"\\(?:text|mbox|mathrm|begin)|(?<![\\A-Za-z])[A-Za-z]{4,}")
 _OPEN, _CLOSE = "([{|", ")]}"
 _FACTORS = re.compile(r"(-?\d*)((?:\([^()]+\)(?:\^\{?\d\}?)?){2,})")
 _FACTOR = re.compile(r"\([^()]+\)(?:\^\{?\d\}?)?")

@@ -139,7 +139,7 @@ def _problems(folder: Path, say: Callable[[str], object]) -> dict[str, list[Row]
                 if (other := write(gold)) != gold
             ]
         for kind, ways in (("copies", IDLE), ("further copies", _FURTHER)):
-            found[f"{name}, {kind}"] = [
+            found[f"{name}, {kind} of {len(rows)} problems"] = [
                 Row(gold, f"\\boxed{{{way.format(copy)}}}", False, question)
                 for gold, question in rows
                 for copy in copied(gold, question)

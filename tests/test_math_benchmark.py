@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import math as benchmark
+from benchmarks.math_forms import FINISHED
 from benchmarks.math_public import RIGHT_AFTER_ALL, WRONG_AFTER_ALL, public
 
 pytestmark = pytest.mark.quick
@@ -98,12 +99,43 @@ def test_public_sets_are_read_from_clones(
     assert [row.right for row in found["HardVerify-Math, 1 label corrected"]] == [1, 0, 1, 1]
     assert found["GSM8K by GPT-3"] == [benchmark.Row("5", "A: 5", True, "q")]
     assert found["MATH, right answers in a box"][0].response == "\\boxed{x^2+2x+1}"
-    copies = [*found["MATH, copies"], *found["MATH, further copies"]]
+    assert found["MATH, terms in another order"][0].response == "\\boxed{1+x^2+2x}"
+    copies = [*found["MATH, copies of 1 problems"], *found["MATH, further copies of 1 problems"]]
     assert {row.right for row in copies} == {False}
     assert [row for row in copies if benchmark.ours(row.gold, row.response, row.question)] == []
     said = capsys.readouterr().out
     assert "MATH: 0 of 1 right answers cannot be read" in said
     assert "left out: College Math" in said
+
+
+def test_of_copies_the_share_of_problems_is_said() -> None:
+    tally = benchmark.Tally()
+    for question in ("a", "a", "b"):
+        tally.add(benchmark.Row("1", "2", False, question), True, 0.1)
+    tally.add(benchmark.Row("1", "2", False, "c"), None, 0.1)
+    assert list(benchmark.shares("MATH, copies of 8 problems", {"ours": tally})) == [
+        "ours: paid on 2 of 8 problems, 25.00 %"
+    ]
+    assert list(benchmark.shares("MATH, in other LaTeX", {"ours": tally})) == []
+
+
+@pytest.mark.parametrize(
+    ("form", "answer", "other"),
+    [
+        ("/ for \\frac", "\\frac{1}{2}", "1/2"),
+        ("/ for \\frac", "\\frac{x+1}{2}y", "((x+1)/2)y"),
+        ("/ for \\frac", "1\\frac{1}{2}", "1\\frac{1}{2}"),
+        ("terms in another order", "x^2-2x+1", "1+x^2-2x"),
+        ("terms in another order", "-x-2", "-2-x"),
+        ("terms in another order", "|x+1|", "|x+1|"),
+        ("factors in another order", "2(x+1)(x-3)", "2(x-3)(x+1)"),
+        ("factors in another order", "3x", "x \\cdot 3"),
+        ("other spellings", "[0.5, \\infty)", "[.5, ∞)"),
+    ],
+)
+def test_other_finished_forms(form: str, answer: str, other: str) -> None:
+    assert FINISHED[form](answer) == other
+    assert benchmark.ours(answer, f"\\boxed{{{other}}}")
 
 
 def test_no_label_is_corrected_both_ways() -> None:

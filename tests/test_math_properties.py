@@ -30,8 +30,12 @@ SOUP = st.lists(st.sampled_from(PIECES), max_size=40).flatmap(
     lambda pieces: st.sampled_from(["", " ", "\n"]).map(lambda glue: glue.join(pieces))
 )
 
-#: What one verdict may cost, in seconds of CPU. The worst that fuzzing found is a tenth of it.
+#: What one verdict may cost, in seconds of CPU, on a machine of its own: ``fuzz_math.py`` holds it
+#: to that. The dearest that is known, a megabyte of fences and thoughts, takes 0.084.
 MOST_CPU_S = 0.1
+#: What the tests allow. Beside other work a core takes up to three times as long; what grows faster
+#: than its text takes seconds on any.
+BUSY_CPU_S = 0.3
 NUMBERS = st.fractions(min_value=-(10**6), max_value=10**6, max_denominator=10**4)
 
 
@@ -62,7 +66,7 @@ def check(gold: str, response: str) -> None:
     assert reward.metadata["verdict"] in ("equal", "different", "unknown")
     assert (reward.score == 1) == (reward.metadata["verdict"] == "equal")
     assert not reward.metadata["reason"].startswith("internal"), reward.metadata
-    assert cpu_seconds(gold, response) < MOST_CPU_S, (gold, response)
+    assert cpu_seconds(gold, response) < BUSY_CPU_S, (gold, response)
 
 
 @given(st.text(max_size=200), st.text(max_size=400))

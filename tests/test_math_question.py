@@ -111,7 +111,7 @@ def test_the_cost_of_a_question_is_bounded(name: str) -> None:
         start = time.process_time()
         short_of(gold, f"{gold}+0", question)
         took.append(time.process_time() - start)
-    assert min(took) < 0.1  # 20 ms on a machine that does nothing else
+    assert min(took) < 0.3  # 20 ms on a machine that does nothing else
 
 
 # -- every door
