@@ -201,7 +201,8 @@ class _Advice:
         if self._no_verdict == _PATIENCE:
             lines.append(
                 f"  nothing measured for {_PATIENCE} steps: the environment gave no verdict on any "
-                "response. See 'metadata' in rollouts.jsonl: a sandbox or a judge may be down."
+                "response. See 'metadata' in rollouts.jsonl: a sandbox or a judge may be down, "
+                "or the reward function returned None."
             )
         elif self._no_datums == _PATIENCE:
             lines.append(
