@@ -310,6 +310,8 @@ def main() -> None:
         _work(options.worker, options.parts)
     elif options.parts:
         chosen = options.only or list(train_parts.ENGINES)
+        if other := sorted(set(chosen) - set(train_parts.ENGINES)):
+            parser.error(f"--parts are done by {', '.join(train_parts.ENGINES)}, not by {other[0]}")
         if "ours" not in chosen:
             chosen.insert(0, "ours")  # all ratios are to it
         compare_parts(chosen, options.rounds, options.choose)

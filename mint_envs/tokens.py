@@ -117,6 +117,26 @@ class Codec:
         """Return the ids of a response written by hand; special tokens in it count as such."""
         return self._encode([(text, True)])
 
+    def encode_answer(self, text: str, chat: bool) -> list[int]:
+        """Return the ids of a whole response as a model should write it: text and end of turn.
+
+        Args:
+            text: what is said; special tokens in it count as such.
+            chat: whether the prompt was chat messages (else the end is that of a text).
+
+        Raises:
+            TokenizerError: the tokenizer has nothing that ends a turn.
+        """
+        ids = self.encode_response(text)
+        if chat and self._template:
+            after = self._encode([(self._after_assistant([]), True)])
+            close = self._closing(after)
+            if close is not None:
+                return ids + after[: close + 1]
+        if self.eos_token_id is None:
+            raise TokenizerError(f"the tokenizer has no token that ends a response. {_OTHER}")
+        return [*ids, self.eos_token_id]
+
     def encode_prompt(self, prompt: Prompt) -> list[int]:
         """Return the first observation; the only place where a BOS token may stand.
 

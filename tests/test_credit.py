@@ -95,8 +95,8 @@ def test_what_turns_are_paid_adds_up_to_the_reward() -> None:
     """Also where the values told say more than the reward, and where episodes differ in length."""
     settings = config(credit="turn")
     group = [episode(1.0, 0.2, 0.6, 9.0), episode(0.0, 0.9, 0.0), episode(0.5, 0.5)]
-    datums, _ = to_datums(settings, [group])
-    whole, _ = to_datums(config(), [group])
+    datums = to_datums(settings, [group])
+    whole = to_datums(config(), [group])
     for by_turn, by_episode in zip(datums, whole, strict=True):
         assert (by_turn.mask == by_episode.mask).all()
     firsts = [datum.advantages[1] for datum in datums]

@@ -179,34 +179,6 @@ def test_the_output_layer_can_be_learned_alone(folder: str) -> None:
 # -- memory --------------------------------------------------------------------------------------
 
 
-def test_long_branches_are_computed_as_short_ones() -> None:
-    """With shared beginnings of one length and of two. On an accelerator: a CPU has its blocks."""
-    generator = torch.Generator().manual_seed(0)
-
-    def made(*shape: int) -> Any:
-        return torch.randn(*shape, generator=generator, requires_grad=True)
-
-    q, prefix = made(2, 3, 4, 6, 8), (made(2, 2, 5, 8), made(2, 2, 5, 8))
-    own = (made(2, 3, 2, 6, 8), made(2, 3, 2, 6, 8))
-    causal = attention.causal_bias(6, q.device)
-    for lengths in ([5, 5], [5, 3]):
-        padding = attention.padding_bias(torch.tensor(lengths), 5)
-        rows = padding[:, None, None, :].expand(-1, 1, 6, 5)
-        bias = torch.cat([rows, causal.expand(2, 1, 6, 6)], -1)
-        wanted = attention.branch_attention(q, prefix, padding, own, causal, 0.3)
-        found = attention.long_branch_attention(q, prefix, bias, own, 0.3)
-        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
-        for one, other in zip(
-            _grads(found, q, prefix, own), _grads(wanted, q, prefix, own), strict=True
-        ):
-            torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
-
-
-def _grads(out: Any, q: Any, prefix: tuple[Any, Any], own: tuple[Any, Any]) -> tuple[Any, ...]:
-    grads: tuple[Any, ...] = torch.autograd.grad(out.square().sum(), [q, *prefix, *own])
-    return grads
-
-
 def test_a_budget_changes_what_is_held_and_no_gradient(folder: str) -> None:
     datums = _datums(1, 200)
     held, gradients = [], []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -173,36 +173,15 @@ def test_the_seed_decides(shared: LocalBackend) -> None:
     assert one != other
 
 
-def test_calls_from_many_threads_are_right_and_come_together(shared: LocalBackend) -> None:
-    batches: list[int] = []
-    work = shared._queue._work
+def test_calls_from_many_threads_are_right(shared: LocalBackend) -> None:
+    def call(i: int) -> Any:
+        return shared.sample([SampleRequest(CONTEXTS[i % 3], 2)], SamplingParams(6, 0.0))
 
-    def counted(requests: Any, params: Any) -> Any:
-        batches.append(len(requests))
-        return work(requests, params)
-
-    shared._queue._work = counted
-    results: dict[int, Any] = {}
-
-    def call(i: int) -> None:
-        results[i] = shared.sample([SampleRequest(CONTEXTS[i % 3], 2)], SamplingParams(6, 0.0))
-
-    try:
-        threads = [threading.Thread(target=call, args=(i,)) for i in range(24)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        shared._queue._work = work
-    for i in range(24):
-        alone = shared.sample([SampleRequest(CONTEXTS[i % 3], 2)], SamplingParams(6, 0.0))
-        assert [s.tokens for s in results[i][0]] == [s.tokens for s in alone[0]]
-    assert sum(batches) == 24
-    assert len(batches) < 24
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(call, range(6))) == list(map(call, range(6)))
 
 
-def test_an_error_reaches_every_waiting_caller(shared: LocalBackend) -> None:
+def test_after_an_error_it_goes_on(shared: LocalBackend) -> None:
     with pytest.raises(BackendError, match="does not fit the model's 256 tokens"):
         shared.sample([SampleRequest((1,) * 255, 1)], SamplingParams(8))
     assert shared.sample([SampleRequest((1,) * 4, 1)], SamplingParams(2))
@@ -257,6 +236,7 @@ def _plain_gradients(made: LocalBackend, datums: Sequence[Datum], loss_fn: str) 
             "importance_sampling": lambda r=ratio, a=adv: -r * a,
             "ppo": lambda r=ratio, a=adv: -torch.minimum(r * a, r.clamp(0.8, 1.2) * a),
             "cispo": lambda r=ratio, a=adv, x=lp: -r.clamp(0.8, 1.2).detach() * x * a,
+            "cross_entropy": lambda a=adv, x=lp: -x * a,
             "dro": lambda a=adv, x=lp, o=old: -(x * a - 0.025 * (x - o) ** 2),
         }[loss_fn]()
         total = total + (per_token * act).sum()
@@ -296,7 +276,7 @@ def test_base_log_probs_ignore_lora(folder: str) -> None:
     datums = datums_of([CONTEXTS[0]], [[Sample((70, 71, 72), (-1.0, -1.0, -1.0))]])
     before = made.logprobs(datums)[0]
     _shake(made)
-    np.testing.assert_allclose(made.base_logprobs(datums)[0], before, atol=1e-6)
+    np.testing.assert_allclose(made.logprobs(datums, base=True)[0], before, atol=1e-6)
     assert abs(made.logprobs(datums)[0] - before).max() > 1e-2
 
 

@@ -14,6 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from plain_loop import on_policy  # noqa: E402
 from tiny import model_folder  # noqa: E402
 from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
 
@@ -21,12 +22,15 @@ import mint_envs  # noqa: E402
 from mint_envs import Reward, Task  # noqa: E402
 from mint_envs.jsonl import whole_rows  # noqa: E402
 from trainers.__main__ import main  # noqa: E402
-from trainers.backends import SampleRequest, SamplingParams  # noqa: E402
+from trainers.backends import LoraParams, SampleRequest, SamplingParams  # noqa: E402
 from trainers.backends.local import LocalBackend  # noqa: E402
 from trainers.config import TrainConfig  # noqa: E402
 from trainers.data import open_data  # noqa: E402
 from trainers.errors import BackendError  # noqa: E402
+from trainers.grpo import train  # noqa: E402
+from trainers.log import Log  # noqa: E402
 from trainers.rollout import collect  # noqa: E402
+from trainers.run import Run  # noqa: E402
 from trainers.stream import sampling  # noqa: E402
 
 pytestmark = pytest.mark.local
@@ -69,6 +73,29 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path, d
         for f in (whole, parts)
     )
     for a, b in zip(one["masters"], two["masters"], strict=True):
+        assert torch.equal(a, b)
+
+
+def test_on_policy_it_is_the_plain_loop_bit_for_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trainers.run.can_draw", lambda: False)
+    settings = TrainConfig(
+        env="test/Parity-v0", steps=3, batch=4, group=4, lr=0.02, max_tokens=3, temperature=1.0,
+        kl_penalty_coef=0.01, max_steps_off_policy=0, backend="local",
+    )  # fmt: skip
+    model = model_folder(tmp_path / "model")
+    plain, ours = (
+        LocalBackend(model, LoraParams(4), device="cpu", dtype="float32", threads=1)
+        for _ in range(2)
+    )
+    told = on_policy(settings, plain)
+    with Path("/dev/null").open("w") as out:
+        train(settings, ours, Run(tmp_path / "run", settings, Log(out=out)))
+    rows = whole_rows(tmp_path / "run" / "metrics.jsonl")
+    assert [(row["reward"], row["datums"]) for row in rows] == told
+    assert any(datums for _, datums in told)
+    for a, b in zip(plain._model.masters, ours._model.masters, strict=True):
         assert torch.equal(a, b)
 
 

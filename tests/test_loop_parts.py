@@ -26,7 +26,7 @@ from trainers.metrics import Learned, step_metrics
 from trainers.pool import EnvPool
 from trainers.rollout import Episode
 from trainers.stream import sampling
-from trainers.teaching import to_datums, with_kl_penalty
+from trainers.teaching import minibatches, with_kl_penalty
 
 
 def episode(reward: float, length: int = 2, scored: bool = True) -> Episode:
@@ -40,7 +40,7 @@ def config(**changes: Any) -> TrainConfig:
 
 
 def test_an_empty_response_counts_in_the_baseline_and_is_no_datum() -> None:
-    datums, equal = to_datums(config(), [[episode(1.0), episode(0.0, length=0)]])
+    (datums,), equal = minibatches(config(), [[episode(1.0), episode(0.0, length=0)]])
     assert equal == 0
     assert len(datums) == 1
     assert datums[0].advantages.tolist() == [0, 0, 0.5, 0.5]
@@ -50,12 +50,12 @@ def test_groups_without_two_measured_episodes_or_a_difference_teach_nothing() ->
     alone = [episode(1.0), episode(0.0, scored=False)]
     alike = [episode(0.1), episode(0.1), episode(0.1)]
     none = [episode(0.0, scored=False)] * 2
-    assert to_datums(config(), [alone, alike, none]) == ([], 3)
+    assert minibatches(config(), [alone, alike, none]) == ([], 3)
 
 
 def test_the_kl_penalty_is_scaled_as_the_advantages_are() -> None:
     class Base(BanditBackend):
-        def base_logprobs(self, datums: Any) -> Any:
+        def logprobs(self, datums: Any, base: bool = False) -> Any:
             return [np.array([0.0, -1.0, -3.0])]
 
     datum = Datum((1, 2, 3), np.array([0.0, 1, 1]), np.array([0.0, -0.5, -0.5]), np.zeros(3))

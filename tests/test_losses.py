@@ -27,6 +27,7 @@ UP, DOWN, NEAR = math.log(1.5), math.log(0.5), math.log(1.1)
         ("ppo", NEAR, 2.0, -2.2, -2.2),
         ("cispo", UP, 2.0, -2.4 * (-1.0 + UP), -2.4),
         ("cispo", DOWN, 2.0, -1.6 * (-1.0 + DOWN), -1.6),
+        ("cross_entropy", UP, 2.0, -2.0 * (-1.0 + UP), -2.0),
         ("dro", UP, 2.0, -((-1.0 + UP) * 2.0 - 0.025 * UP**2), -(2.0 - 0.05 * UP)),
     ],
 )

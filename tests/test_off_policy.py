@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from plain_loop import on_policy
 
 import mint_envs
 from mint_envs import Reward, Task
@@ -18,15 +19,14 @@ from mint_envs.jsonl import whole_rows
 from trainers.backends import Datum, UpdateResult
 from trainers.backends.bandit import BanditBackend
 from trainers.config import TrainConfig
-from trainers.data import open_data
 from trainers.errors import TrainerError
-from trainers.grpo import adam_params, train
+from trainers.grpo import train
 from trainers.log import Log
 from trainers.losses import LOSSES, folded, loss_terms, out_of_bounds
-from trainers.rollout import Episode, collect
-from trainers.run import Run, read_state
-from trainers.stream import sampling
-from trainers.teaching import minibatches, to_datums, with_kl_penalty
+from trainers.rollout import Episode
+from trainers.run import Run
+from trainers.stored import read_state
+from trainers.teaching import minibatches
 
 
 class Digit(Task[int]):
@@ -90,22 +90,6 @@ def no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # -- on-policy: the loop as it was ----------------------------------------------------------------
-
-
-def on_policy(settings: TrainConfig, backend: Any) -> list[tuple[float, int]]:
-    """The loop written out as it was before there was a stream; return (reward, datums) by step."""
-    told = []
-    with open_data(settings, backend) as data:
-        for step in range(1, settings.steps + 1):
-            refs, params = data.problems(step), sampling(settings, data.pool, step)
-            groups = collect(data.pool, backend, refs, settings.group, params)
-            datums, _ = to_datums(settings, groups)
-            if datums:
-                datums, _ = with_kl_penalty(settings, backend, datums)
-                adam = adam_params(settings, step)
-                backend.update(datums, settings.loss_fn, settings.loss_fn_config, adam)
-            told.append((float(np.mean([e.reward for g in groups for e in g])), len(datums)))
-    return told
 
 
 @pytest.mark.parametrize(

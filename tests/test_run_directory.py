@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from mint_envs.jsonl import cut_rows, whole_rows
 from trainers.__main__ import main
 from trainers.backends import UpdateResult
 from trainers.backends.bandit import BanditBackend
-from trainers.run import read_state
+from trainers.stored import read_state
 
 ARGV = [
     "mint/Math-v0", "--digits", "1", "--backend", "bandit", "--batch", "4", "--group", "4",
@@ -238,15 +240,16 @@ def test_two_that_start_at_once(
     """Both have looked before either has begun: the one that comes later is refused."""
     from trainers import __main__ as module
 
-    claim, codes = module._claim, []
+    claimed, codes = module._claimed, []
 
-    def slow(command: Any) -> Any:
-        monkeypatch.setattr(module, "_claim", claim)
-        claimed = claim(command)
-        codes.append(main([*ARGV, "--steps", "2", "--run-dir", "r"]))
-        return claimed
+    @contextmanager
+    def slow(command: Any) -> Iterator[Any]:
+        monkeypatch.setattr(module, "_claimed", claimed)
+        with claimed(command) as ours:
+            codes.append(main([*ARGV, "--steps", "2", "--run-dir", "r"]))
+            yield ours
 
-    monkeypatch.setattr(module, "_claim", slow)
+    monkeypatch.setattr(module, "_claimed", slow)
     assert main([*ARGV, "--steps", "3", "--run-dir", "r"]) == 2
     assert codes == [0]
     assert "holds a run already" in capsys.readouterr().err

@@ -19,7 +19,7 @@ from trainers.advantages import overlong_penalty
 from trainers.config import TrainConfig
 from trainers.metrics import step_metrics
 from trainers.rollout import Episode
-from trainers.teaching import to_datums
+from trainers.teaching import minibatches
 
 ARGV = ["--backend", "bandit", "--steps", "2", "--batch", "6", "--group", "4", "--max-tokens", "2"]
 
@@ -46,7 +46,8 @@ def metrics(groups: list[list[Episode]], **more: Any) -> dict[str, float]:
 
 
 def advantages(overlong: str, *episodes: Episode) -> list[float]:
-    datums, _ = to_datums(config(overlong=overlong), [list(episodes)])
+    parts, _ = minibatches(config(overlong=overlong), [list(episodes)])
+    datums = parts[0] if parts else []
     return [float(datum.advantages[-1]) for datum in datums]
 
 

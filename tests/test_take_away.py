@@ -24,7 +24,7 @@ from trainers.__main__ import main  # noqa: E402
 from trainers.backends import Datum, LoraParams  # noqa: E402
 from trainers.backends.bandit import BanditBackend  # noqa: E402
 from trainers.backends.local import LocalBackend  # noqa: E402
-from trainers.run import read_state  # noqa: E402
+from trainers.stored import read_state  # noqa: E402
 
 pytestmark = pytest.mark.local
 

@@ -42,7 +42,10 @@ class Model:
         return log_softmax(BASE[previous] + self.bias)
 
     def forward_backward(self, data: list[dict[str, Any]]) -> dict[str, Any]:
-        """Accumulate the gradient of the importance-sampling loss."""
+        """Accumulate the gradient of the importance-sampling loss, or of cross-entropy.
+
+        The latter is what data is for that says weights and nothing else.
+        """
         outputs, loss = [], 0.0
         for datum in data:
             inputs = {k: np.asarray(v["data"]) for k, v in datum["loss_fn_inputs"].items()}
@@ -50,8 +53,10 @@ class Model:
             target = inputs["target_tokens"].astype(int)
             table = self.logprobs(previous.astype(int))
             picked = table[np.arange(len(target)), target]
-            ratio = np.exp(picked - inputs["logprobs"]) * inputs["advantages"] * inputs["weights"]
-            loss -= ratio.sum()
+            ratio = inputs["weights"]
+            if "advantages" in inputs:
+                ratio = ratio * np.exp(picked - inputs["logprobs"]) * inputs["advantages"]
+            loss -= ratio.sum() if "advantages" in inputs else (ratio * picked).sum()
             np.add.at(self.grad, target, -ratio)
             self.grad += (ratio[:, None] * np.exp(table)).sum(axis=0)
             outputs.append({"logprobs": tensor(picked)})

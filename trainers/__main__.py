@@ -6,26 +6,29 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mint_envs.registration import family_of
 
 from .backends import Backend, LoraParams
 from .command import Command, parse
-from .config import TrainConfig, preset_changes
+from .config import RunConfig, SftConfig, TrainConfig, preset_changes
 from .data import Data
 from .errors import TrainerError
 from .grpo import train
 from .log import Log, open_sinks
 from .pool import EnvPool
-from .run import LOCK, Run, claim_folder, fall_back, read_state, sole_use
+from .run import Run
+from .sft import fit, given_rows
+from .stored import LOCK, claim_folder, fall_back, read_state, sole_use
 
 #: What a service is asked for when no model is named: the default of MinT's documents.
 _SERVICE_MODEL = "Qwen/Qwen3-0.6B"
+Config = TypeVar("Config", bound=RunConfig)
 _Start = dict[str, Any]  # the checkpoint to go on from, or the weights to begin with
 
 
@@ -72,52 +75,35 @@ def start(
     config = command.config
     if config.backend == "local" and command.api_key is None and not command.resume:
         print("No MINT_API_KEY: training on this machine, with the local backend.", flush=True)
-    _try_environment(config)
-    command, made = _claim(command)
-    with sole_use(command.folder):
-        return _run_alone(command, made, begun, told)
+    if isinstance(config, SftConfig):
+        given_rows(config)
+    else:
+        _try_environment(config)
+    with _claimed(command) as command, sole_use(command.folder):
+        if not command.resume:
+            claim_folder(command.folder)  # another may have been faster
+        # A process may go on after a run: no session of a service is left open.
+        with closing(make_backend(command)) as backend:
+            return _run_on(backend, command, begun, told)
 
 
-def _run_alone(command: Command, made: Sequence[Path], begun: Any, told: Any) -> Run:
-    """Train in ``command.folder``, which no other process uses; ``made`` are folders new for it."""
-    config, folder = command.config, command.folder
-    if not command.resume:
-        claim_folder(folder)  # another may have been faster
-    try:
-        backend = make_backend(command)
-        sinks = open_sinks(config, folder)
-    except BaseException:
-        _unmake(made)
-        raise
-    try:
-        return _run_on(backend, command, made, sinks, begun, told)
-    finally:  # a process may go on after a run: no session of a service is left open
-        getattr(backend, "close", lambda: None)()
-
-
-def _run_on(
-    backend: Backend, command: Command, made: Sequence[Path], sinks: Any, begun: Any, told: Any
-) -> Run:
+def _run_on(backend: Backend, command: Command, begun: Any, told: Any) -> Run:
+    """Train in ``command.folder``, which no other process uses."""
     config, folder = settled(command.config, backend), command.folder
+    sinks = open_sinks(config, folder)
     begun(backend)
     log = Log(sinks, reward_line=family_of(config.env).says_reward, told=told)
     log.say(f"Model: {backend.model}")
-    log.say(
-        f"Run: {folder}  (steps={config.steps} batch={config.batch} group={config.group} "
-        f"lr={config.lr:g} max_tokens={config.max_tokens} temperature={config.temperature:g})"
-    )
-    for note in (*getattr(backend, "notes", ()), *_notes(config, command.presets)):
+    log.say(f"Run: {folder}  ({config.headline})")
+    for note in (*backend.notes, *_notes(config, command.presets)):
         log.say(note)
-    try:
-        run = Run(folder, config, log, command.resume)
-    except BaseException:
-        _unmake([folder / "checkpoints", *made] if made else [])
-        raise
-    if run.next_step > config.steps:
-        log.say(f"All {config.steps} steps are done; go further by --steps.")
+    run = Run(folder, config, log, command.resume)
     try:
         log.begin()
-        train(config, backend, run)
+        if isinstance(config, SftConfig):
+            fit(config, backend, run)
+        else:
+            train(config, backend, run)
     finally:
         log.close()
         with suppress(TrainerError):
@@ -129,13 +115,13 @@ def _run_on(
     return run
 
 
-def _notes(config: TrainConfig, presets: Mapping[str, Any]) -> Iterator[str]:
+def _notes(config: RunConfig, presets: Mapping[str, Any]) -> Iterator[str]:
     """Yield what a run says of itself once."""
     changed = preset_changes(config, presets)
     words = [f"{name}={value} (documents: {was})" for name, (value, was) in changed.items()]
     if words:
         yield f"By preset, and not as in the documents: {', '.join(words)}"
-    if config.temperature != 1:
+    if isinstance(config, TrainConfig) and config.temperature != 1:
         yield (
             f"Responses are drawn at temperature {config.temperature:g}, and log-probabilities are "
             "those at 1: so the gradient is of the model at 1, and there is a cross_entropy in "
@@ -158,7 +144,15 @@ def make_backend(command: Command) -> Backend:
     )
     if config.backend == "mint":
         return _mint_backend(command, lora, start)
-    return _local_backend(config, lora, start)
+    return local_backend(
+        config.base_model,
+        lora,
+        device=config.device,
+        dtype=config.dtype,
+        threads=config.threads,
+        token_budget=config.token_budget,
+        **start,
+    )
 
 
 def _first_weights(where: str | None, backend: str) -> str | None:
@@ -181,7 +175,12 @@ def _first_weights(where: str | None, backend: str) -> str | None:
     raise TrainerError(f"--init-from {given}: {lost}the {backend} backend begins with {kind}")
 
 
-def _local_backend(config: TrainConfig, lora: LoraParams, start: _Start) -> Backend:
+def local_backend(base_model: str | None, lora: LoraParams | None = None, **how: Any) -> Backend:
+    """Return a backend on this machine; None is the small model.
+
+    Raises:
+        TrainerError: torch is missing, or the model or device cannot be used.
+    """
     try:
         from .backends.local import LocalBackend
         from .backends.local.weights import DEFAULT_MODEL
@@ -190,15 +189,7 @@ def _local_backend(config: TrainConfig, lora: LoraParams, start: _Start) -> Back
             f"the local backend needs {error.name}: pip install 'mint-envs[local]' "
             "(or set MINT_API_KEY to train on a service)"
         ) from error
-    return LocalBackend(
-        config.base_model or DEFAULT_MODEL,
-        lora,
-        device=config.device,
-        dtype=config.dtype,
-        threads=config.threads,
-        token_budget=config.token_budget,
-        **start,
-    )
+    return LocalBackend(base_model or DEFAULT_MODEL, lora, **how)
 
 
 def _mint_backend(command: Command, lora: LoraParams, start: _Start) -> Backend:
@@ -207,7 +198,7 @@ def _mint_backend(command: Command, lora: LoraParams, start: _Start) -> Backend:
 
     def make(start: _Start) -> MintBackend:
         backend = begin(**start)
-        backend.check_loss(config.loss_fn, config.loss_fn_config)
+        backend.check_loss(*config.loss)
         return backend
 
     config = command.config
@@ -229,7 +220,7 @@ def _mint_backend(command: Command, lora: LoraParams, start: _Start) -> Backend:
         return make({"resume_from": lasting["training"]})
 
 
-def settled(config: TrainConfig, backend: Backend) -> TrainConfig:
+def settled(config: Config, backend: Backend) -> Config:
     """Return the settings with what the backend chose, so that a resumed run chooses the same."""
     chosen: dict[str, Any] = {"backend": backend.name}
     if backend.name == "local":
@@ -247,12 +238,14 @@ def _try_environment(config: TrainConfig) -> None:
         Data(config, None).close()
 
 
-def _claim(command: Command) -> tuple[Command, list[Path]]:
-    """Make the run directory; return the folders that were not there before, innermost first."""
+@contextmanager
+def _claimed(command: Command) -> Iterator[Command]:
+    """Make the run directory; take what was made back if no run comes of it."""
     folder = command.folder
     if command.resume:
         read_state(folder)
-        return command, []
+        yield command
+        return
     fresh = command.config.run_dir is None  # a name of our own choice
     if not fresh:
         claim_folder(folder)
@@ -265,7 +258,15 @@ def _claim(command: Command) -> tuple[Command, list[Path]]:
             f"cannot write to the run directory {folder}: {error.strerror}. "
             "Name another one by --run-dir."
         ) from error
-    return replace(command, folder=folder), [folder, *new[1:]] if new else []
+    try:
+        yield replace(command, folder=folder)
+    except BaseException:
+        if new and not (folder / "config.json").exists():
+            (folder / LOCK).unlink(missing_ok=True)
+            for path in (folder / "checkpoints", folder, *new[1:]):
+                with suppress(OSError):
+                    path.rmdir()
+        raise
 
 
 def _mkdir(folder: Path, fresh: bool) -> Path:
@@ -279,14 +280,6 @@ def _mkdir(folder: Path, fresh: bool) -> Path:
             path = folder.with_name(f"{folder.name}-{number}")
         else:
             return path
-
-
-def _unmake(folders: Sequence[Path]) -> None:
-    """Take back the empty folders that ``_claim`` made."""
-    with suppress(OSError):
-        for folder in folders:
-            (folder / LOCK).unlink(missing_ok=True)
-            folder.rmdir()
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from pydantic import AliasChoices, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
@@ -33,13 +34,14 @@ from mint_envs.errors import MintEnvsError
 from mint_envs.loading import locate
 from mint_envs.registration import find_spec, settings_of, unknown_id
 
-from .config import TrainConfig, defaults_for
-from .errors import TrainerError
-from .run import read_config
+from .config import RunConfig, SftConfig, TrainConfig, defaults_for, kind_of
+from .errors import TrainerError, mistakes_said
+from .stored import read_config
 
 USAGE = """\
 usage: mint-grpo ENV [options]        train on an environment
        mint-grpo --resume RUN_DIR     go on with a run
+       mint-grpo sft FILE [options]   train on responses that are given: a warm start
        mint-grpo export RUN_DIR ...   write its model as a folder: --merged or --adapter FOLDER
        mint-grpo ENV --help           all options, with the defaults for ENV
 
@@ -63,6 +65,22 @@ examples:
 
 Each option is also read from the environment and from .env: MINT_RL_STEPS for --steps and so on,
 MINT_BASE_MODEL, MINT_LORA_RANK, MINT_API_KEY (a service in place of this machine), MINT_BASE_URL.
+"""
+
+_HELP_SFT = """Train on responses that are given, before RL or in place of it.
+
+A row of FILE has "prompt" and "response", or "messages". A prompt that is text goes in as it is; a
+list of messages, {"role": "user", "content": "..."}, goes through the model's chat template. The
+loss is on responses alone, on every turn of the assistant's in "messages".
+
+examples:
+  mint-grpo sft rows.jsonl
+  mint-grpo sft chats.jsonl --epochs 3 --lr 1e-4 --batch 32 --run-dir runs/warm
+  mint-grpo sft rows.jsonl --eval-data held.jsonl --eval-every 5
+  mint-grpo mint/Math-v0 --init-from runs/warm        RL from there
+  mint-grpo --resume runs/warm --epochs 4             go on
+
+Each option is also read from the environment and from .env: MINT_RL_BATCH for --batch and so on.
 """
 
 #: Environment variables of the MinT documents whose names are not MINT_RL_<FIELD>.
@@ -89,7 +107,7 @@ _OTHERWISE = {
 class Command:
     """What the user asked for."""
 
-    config: TrainConfig
+    config: TrainConfig | SftConfig
     folder: Path
     resume: bool
     api_key: str | None = field(repr=False)
@@ -115,16 +133,20 @@ def parse(argv: Sequence[str]) -> Command:
         return _resume(folder, argv, key, base_url)
     if argv[0].startswith("-"):
         raise TrainerError(f"the environment comes first: mint-grpo ENV {argv[0]} ...")
-    env = _located(argv[0])
-    sources = [from_variables(os.environ), from_variables(dotenv)]
-    config, presets = _read(env, argv[1:], key, sources)
+    env, given_data, argv = _located(argv[0]), {}, argv[1:]
+    if env == "sft" and not {"-h", "--help"} & set(argv[:1]):
+        if not argv or argv[0].startswith("-"):
+            raise TrainerError("the file of rows comes first: mint-grpo sft FILE ...")
+        given_data, argv = {"data": argv[0]}, argv[1:]
+    sources = [from_variables(variables, kind_of(env)) for variables in (os.environ, dotenv)]
+    config, presets = _read(env, argv, key, sources, given_data)
     return Command(config, run_folder(config), False, key, base_url, presets)
 
 
 def _located(env: str) -> str:
     """Return the id, with the module that it names importable from the working folder."""
     try:
-        return locate(env)
+        return env if env == "sft" else locate(env)
     except (MintEnvsError, ImportError) as error:
         raise TrainerError(str(error)) from error
     except SystemExit as error:
@@ -172,7 +194,8 @@ def _resume(folder: Path, argv: Sequence[str], key: str | None, base_url: str | 
             raise TrainerError(f"{folder} is a run of {env}, not of {argv[0]}: leave {argv[0]} out")
         argv = argv[1:]
     # The run's own settings stand in for the defaults, and the environment has no say.
-    config, _ = _read(env, argv, key, [], stored)
+    where = {"data": stored.get("data")} if env == "sft" else {}
+    config, _ = _read(env, argv, key, [], where, stored)
     if config.run_dir != stored.get("run_dir"):
         raise TrainerError(f"--resume goes on in {folder}: leave --run-dir out, or copy the folder")
     return Command(config, folder, True, key, base_url)
@@ -183,31 +206,32 @@ def _read(
     argv: Sequence[str],
     key: str | None,
     sources: Sequence[Mapping[str, Any]],
+    given: Mapping[str, Any],
     stored: Mapping[str, Any] | None = None,
-) -> tuple[TrainConfig, Mapping[str, Any]]:
+) -> tuple[TrainConfig | SftConfig, Mapping[str, Any]]:
     """Parse ``argv`` over ``sources`` over the stored settings, or the defaults of ``env``.
 
-    Return what is chosen, and what presets had to say.
+    ``given`` are no options. Return what is chosen, and what presets had to say.
     """
-    own = own_settings(env)
+    own = {} if env == "sft" else own_settings(env)
     presets: dict[str, Any] = {}
     # Which preset it will be is only known once the options are read; --help shows the likely one.
     defaults = stored or defaults_for(env, "documents" if key else "local")
     chosen = _parser(env, own, argv, sources, defaults).model_dump()
-    preset = chosen.pop("preset")
+    preset = chosen.pop("preset", None)
     if stored is None:
         wanted = _backend(chosen["backend"], key)
         presets = defaults_for(env, wanted, preset)
         chosen = _parser(env, own, argv, sources, presets).model_dump()
-        chosen.pop("preset")
+        chosen.pop("preset", None)
         chosen["backend"] = wanted
-    settings = {**chosen["env_settings"]}
+    chosen |= {"env": env, **given}
     for name, flag in own.items():
         value = chosen.pop(flag.name)
         if value is not None:
-            settings[name] = value
+            chosen["env_settings"] = {**chosen["env_settings"], name: value}
     try:
-        return TrainConfig(**{**chosen, "env": env, "env_settings": settings}), presets
+        return kind_of(env)(**chosen), presets
     except ValidationError as error:
         raise TrainerError(fault_of(error, argv)) from error
 
@@ -234,18 +258,14 @@ def own_settings(env: str) -> dict[str, _Flag]:
     Raises:
         TrainerError: the id is unknown, or its module cannot be imported.
     """
-    try:
-        spec = find_spec(env)
-    except gym.error.Error as error:
-        raise TrainerError(unknown_id(env, error)) from error
-    except MintEnvsError as error:
-        raise TrainerError(str(error)) from error
-    if "task" not in spec.kwargs:
-        return {}  # a third party's: its settings go through --env-settings
-    try:
+    with mistakes_said():
+        try:
+            spec = find_spec(env)
+        except gym.error.Error as error:
+            raise TrainerError(unknown_id(env, error)) from error
+        if "task" not in spec.kwargs:
+            return {}  # a third party's: its settings go through --env-settings
         found = settings_of(env)
-    except MintEnvsError as error:
-        raise TrainerError(str(error)) from error
     flags = {}
     for name, setting in found.items():
         option = f"env_{name}" if name in (*TrainConfig.model_fields, "preset") else name
@@ -263,20 +283,19 @@ def _parser(
 ) -> BaseSettings:
     """Build the settings class for ``env`` and read it from all sources, strongest first."""
     fields: dict[str, Any] = {}
-    for name, info in TrainConfig.model_fields.items():
-        if name != "env":
+    for name, info in kind_of(env).model_fields.items():
+        if name not in ("env", "data"):
             fields[name] = (info.annotation, _option(name, info, defaults))
     for flag in own.values():
         fields[flag.name] = (_optional(flag.type), Field(None, description=flag.help))
-    fields["preset"] = (
-        Literal["documents", "local"] | None,
-        Field(None, description="defaults: documents or local"),
-    )
+    if env != "sft":
+        preset = Field(None, description="defaults: documents or local")
+        fields["preset"] = (Literal["documents", "local"] | None, preset)
 
     class Base(BaseSettings):
         model_config = SettingsConfigDict(
             cli_parse_args=list(argv),
-            cli_prog_name=f"mint-grpo {env}",
+            cli_prog_name=f"mint-grpo {env}{' FILE' * (env == 'sft')}",
             cli_kebab_case=True,
             cli_implicit_flags=True,
             cli_hide_none_type=True,
@@ -294,9 +313,10 @@ def _parser(
             dotenv_settings: PydanticBaseSettingsSource,
             file_secret_settings: PydanticBaseSettingsSource,
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return tuple(_Given(settings_cls, source) for source in sources)
+            return tuple(InitSettingsSource(settings_cls, dict(source)) for source in sources)
 
-    model = create_model("mint-grpo", __base__=Base, __doc__=_HELP.format(env=env), **fields)
+    text = _HELP_SFT if env == "sft" else _HELP.format(env=env)
+    model = create_model("mint-grpo", __base__=Base, __doc__=text, **fields)
     try:
         return model()
     except ValidationError as error:
@@ -330,20 +350,6 @@ def _meant(word: str, rest: Sequence[str], model: type[BaseSettings]) -> str:
     return f"{meant}mint-grpo ENV --help lists them all"
 
 
-class _Given(PydanticBaseSettingsSource):
-    """A source of settings that are there already, by field name."""
-
-    def __init__(self, settings_cls: type[BaseSettings], values: Mapping[str, Any]) -> None:
-        super().__init__(settings_cls)
-        self._values = {k: v for k, v in values.items() if k in settings_cls.model_fields}
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        return self._values.get(field_name), field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        return dict(self._values)
-
-
 def _option(name: str, info: FieldInfo, defaults: Mapping[str, Any]) -> Any:
     """Return the field of an option: its default, TrainConfig's help, the documents' aliases.
 
@@ -358,15 +364,17 @@ def _optional(kind: Any) -> Any:
     return str | None if kind is Any else kind | None
 
 
-def from_variables(variables: Mapping[str, str]) -> dict[str, Any]:
+def from_variables(
+    variables: Mapping[str, str], kind: type[RunConfig] = TrainConfig
+) -> dict[str, Any]:
     """Return the settings that are given as ``MINT_RL_STEPS`` and the like."""
     found: dict[str, Any] = {}
-    for name, info in TrainConfig.model_fields.items():
+    for name, info in kind.model_fields.items():
         value = variables.get(_variable(name), "")
-        if value:
-            kind = typing.get_origin(info.annotation)
-            found[name] = value.split(",") if kind is tuple else value
-            if kind is dict:
+        if value and name not in ("env", "data"):
+            shape = typing.get_origin(info.annotation)
+            found[name] = value.split(",") if shape is tuple else value
+            if shape is dict:
                 found[name] = _object(_variable(name), value)
     return found
 
@@ -400,7 +408,7 @@ def fault_of(error: ValidationError, argv: Sequence[str] = ()) -> str:
     return f"{where}: {message[0].lower()}{message[1:]} (got {fault['input']!r})"
 
 
-def run_folder(config: TrainConfig) -> Path:
+def run_folder(config: RunConfig) -> Path:
     if config.run_dir is not None:
         return Path(config.run_dir)
     name = config.env.rpartition(":")[2].replace("/", "-")

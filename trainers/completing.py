@@ -17,12 +17,21 @@ from click.shell_completion import CompletionItem, shell_complete
 from mint_envs.commands.options import complete_id
 
 from .command import own_settings
-from .config import TrainConfig
+from .config import kind_of
 from .errors import TrainerError
 
 VARIABLE = "_MINT_GRPO_COMPLETE"  # in which click's scripts ask
 #: Settings whose value is a file, a folder, or at times the name of one.
-_PATHS = ("run_dir", "base_model", "init_from", "tokenizer", "pass_rates", "dataset")
+_PATHS = (
+    "run_dir",
+    "base_model",
+    "init_from",
+    "tokenizer",
+    "pass_rates",
+    "dataset",
+    "data",
+    "eval_data",
+)
 
 
 def complete(instruction: str) -> int:
@@ -41,19 +50,24 @@ class _Trainer(click.Command):
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> click.Context:
         env = next((word for word in args if not word.startswith("-")), "")
-        kinds = {name: info.annotation for name, info in TrainConfig.model_fields.items()}
-        helps = {name: info.description for name, info in TrainConfig.model_fields.items()}
+        fields = kind_of(env).model_fields
+        kinds = {name: info.annotation for name, info in fields.items()}
+        helps = {name: info.description for name, info in fields.items()}
         kinds["resume"], helps["resume"] = str, "go on with this run"
         for flag in _settings(env).values():
             kinds[flag.name], helps[flag.name] = flag.type, flag.help
         self.params = [click.Argument(["env"], required=False, shell_complete=_first_word)]
-        self.params += [_option(name, kinds[name], helps[name]) for name in kinds if name != "env"]
+        if env == "sft":
+            self.params.append(click.Argument(["data"], required=False, type=click.Path()))
+        self.params += [
+            _option(name, kinds[name], helps[name]) for name in kinds if name not in ("env", "data")
+        ]
         return super().make_context(info_name, args, parent, **extra)
 
 
 def _settings(env: str) -> Mapping[str, Any]:
     """Return the environment's own options; nobody's module is imported for a Tab."""
-    if not env or ":" in env:
+    if env in ("", "sft") or ":" in env:
         return {}
     try:
         return own_settings(env)
@@ -64,7 +78,7 @@ def _settings(env: str) -> Mapping[str, Any]:
 def _first_word(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    verbs = [CompletionItem(verb) for verb in ("export",) if verb.startswith(incomplete)]
+    verbs = [CompletionItem(verb) for verb in ("export", "sft") if verb.startswith(incomplete)]
     return verbs + complete_id(context, parameter, incomplete)
 
 

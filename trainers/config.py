@@ -55,10 +55,101 @@ def _of_eval(name: str) -> Any:
     return copy(EvalConfig.model_fields[name])
 
 
-class TrainConfig(BaseModel):
-    """All settings of one training run. Frozen; a wrong value or name is refused."""
+class RunConfig(BaseModel):
+    """What any training has: a model, an optimizer, a folder. Frozen; a wrong value is refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    env: str
+    steps: int = Field(10, ge=0, le=999_999)
+    batch: Positive = Field(8, description="prompts per step")
+    seed: int = Field(0, ge=0, lt=2**32, description="seed of problems, sampling and LoRA weights")
+
+    # The optimizer
+    lr: float = Field(2e-5, gt=0, description="Adam learning rate")
+    lr_schedule: Literal["constant", "linear", "cosine"] = Field(
+        "constant", description="linear, cosine: down to 0 over the steps"
+    )
+    warmup: int = Field(0, ge=0, description="steps in which lr rises from 0, under any schedule")
+    betas: tuple[float, float] = Field((0.9, 0.999), description="Adam decay rates, e.g. 0.9,0.999")
+    eps: float = Field(1e-8, gt=0, description="Adam epsilon")
+    weight_decay: float = Field(0.0, ge=0, description="weight decay")
+    grad_clip: float = Field(0.0, ge=0, description="largest gradient norm; 0 is no clipping")
+
+    # The model
+    backend: Literal["auto", "local", "mint", "bandit"] = Field(
+        "auto", description="auto: mint if there is a MINT_API_KEY, else local"
+    )
+    base_model: Name | None = Field(
+        None,
+        description="model name or folder; default: Qwen/Qwen3-0.6B on a service, "
+        "SmolLM2-135M-Instruct here",
+    )
+    init_from: Name | None = Field(
+        None, description="weights to begin with: a run, a folder with an adapter, or tinker://..."
+    )
+    rank: Positive = Field(16, description="LoRA rank")
+    train_mlp: bool = Field(True, description="train the MLP layers")
+    train_attn: bool = Field(True, description="train the attention layers")
+    train_unembed: bool = Field(True, description="train the output layer")
+    device: str | None = Field(None, description="local: cpu, cuda or mps; default: the best here")
+    dtype: Literal["bfloat16", "float32"] | None = Field(
+        None, description="local: default is the faster one on this hardware"
+    )
+    threads: Positive | None = Field(
+        None, description="local: CPU threads; default: all cores, or 1 on a loaded machine"
+    )
+    token_budget: Positive | None = Field(
+        None,
+        description="local: tokens of one training pass, which bounds memory; default: 1024 on a "
+        "CPU, 16384 elsewhere",
+    )
+    tokenizer: str | None = Field(
+        None, description="mint: tokenizer name or folder, where the service's cannot be fetched"
+    )
+
+    # Evaluation and the run directory
+    eval_every: int = Field(0, ge=0, description="evaluate every so many steps; 0: never")
+    save_every: int = Field(20, ge=0, description="checkpoint every so many steps; 0: at the end")
+    rolling_every: int = Field(
+        0, ge=0, description="also one every so many steps, which a service keeps for two hours"
+    )
+    keep: Positive = Field(2, description="how many of the newest checkpoints to keep")
+    ttl_days: float = Field(
+        7.0, ge=0, le=3650, description="mint: days that a checkpoint lives there; 0: for ever"
+    )
+    run_dir: Name | None = Field(None, description="folder of the run; default: runs/<env>-<time>")
+    log_to: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = Field(
+        (), description="also log to tensorboard, trackio or wandb"
+    )
+    log_project: Name = Field("mint-envs", description="trackio, wandb: project")
+    log_name: Name | None = Field(
+        None, description="trackio, wandb: name of the run; default: that of its folder"
+    )
+
+    @model_validator(mode="after")
+    def _check_run(self) -> RunConfig:
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"betas={self.betas} must both be in [0, 1)")
+        if not (self.train_mlp or self.train_attn or self.train_unembed):
+            raise ValueError("set at least one of train_mlp, train_attn, train_unembed")
+        if self.warmup and 0 < self.steps <= self.warmup:
+            raise ValueError(f"warmup={self.warmup} must be less than steps={self.steps}")
+        return self
+
+    @property
+    def loss(self) -> tuple[str, dict[str, float]]:
+        """The name of the loss, by which services know it, and its config."""
+        raise NotImplementedError
+
+    @property
+    def headline(self) -> str:
+        """What the first lines of a run say of its settings."""
+        raise NotImplementedError
+
+
+class TrainConfig(RunConfig):
+    """All settings of training on an environment."""
 
     env: str = Field("mint/Math-v0", description="environment id, or 'module:id'")
     env_settings: dict[str, Any] = Field(
@@ -67,7 +158,6 @@ class TrainConfig(BaseModel):
 
     # The loop
     steps: int = Field(10, ge=1, le=999_999, description="training steps")
-    batch: Positive = Field(8, description="prompts per step")
     group: int = Field(4, ge=2, le=2**20, description="responses per prompt")
     max_tokens: Positive = Field(16, description="longest response, in tokens")
     temperature: float = Field(0.8, ge=0.01, le=10, description="sampling temperature")
@@ -84,7 +174,6 @@ class TrainConfig(BaseModel):
     max_turns: Positive = Field(
         100, description="longest episode, in responses; a longer one is left out as unmeasured"
     )
-    seed: int = Field(0, ge=0, lt=2**32, description="seed of problems, sampling and LoRA weights")
     env_timeout_s: float = Field(
         600.0, ge=0, description="longest wait for a reset, a step or a batch of them; 0: no limit"
     )
@@ -143,51 +232,7 @@ class TrainConfig(BaseModel):
         description="KL penalty against the frozen base model, folded into the advantages",
     )
 
-    # The optimizer
-    lr: float = Field(2e-5, gt=0, description="Adam learning rate")
-    lr_schedule: Literal["constant", "linear", "cosine"] = Field(
-        "constant", description="linear, cosine: down to 0 over the steps"
-    )
-    warmup: int = Field(0, ge=0, description="steps in which lr rises from 0, under any schedule")
-    betas: tuple[float, float] = Field((0.9, 0.999), description="Adam decay rates, e.g. 0.9,0.999")
-    eps: float = Field(1e-8, gt=0, description="Adam epsilon")
-    weight_decay: float = Field(0.0, ge=0, description="weight decay")
-    grad_clip: float = Field(0.0, ge=0, description="largest gradient norm; 0 is no clipping")
-
-    # The model
-    backend: Literal["auto", "local", "mint", "bandit"] = Field(
-        "auto", description="auto: mint if there is a MINT_API_KEY, else local"
-    )
-    base_model: Name | None = Field(
-        None,
-        description="model name or folder; default: Qwen/Qwen3-0.6B on a service, "
-        "SmolLM2-135M-Instruct here",
-    )
-    init_from: Name | None = Field(
-        None, description="weights to begin with: a run, a folder with an adapter, or tinker://..."
-    )
-    rank: Positive = Field(16, description="LoRA rank")
-    train_mlp: bool = Field(True, description="train the MLP layers")
-    train_attn: bool = Field(True, description="train the attention layers")
-    train_unembed: bool = Field(True, description="train the output layer")
-    device: str | None = Field(None, description="local: cpu, cuda or mps; default: the best here")
-    dtype: Literal["bfloat16", "float32"] | None = Field(
-        None, description="local: default is the faster one on this hardware"
-    )
-    threads: Positive | None = Field(
-        None, description="local: CPU threads; default: all cores, or 1 on a loaded machine"
-    )
-    token_budget: Positive | None = Field(
-        None,
-        description="local: tokens of one training pass, which bounds memory; default: 1024 on a "
-        "CPU, 16384 elsewhere",
-    )
-    tokenizer: str | None = Field(
-        None, description="mint: tokenizer name or folder, where the service's cannot be fetched"
-    )
-
-    # Evaluation and the run directory
-    eval_every: int = Field(0, ge=0, description="evaluate every so many steps; 0: never")
+    # Evaluation
     eval_env: Name | None = _of_eval("env")
     eval_settings: dict[str, Any] = _of_eval("settings")
     eval_problems: Positive = _of_eval("problems")
@@ -202,22 +247,6 @@ class TrainConfig(BaseModel):
         None, description="module:grader, a second one: (problem, response) to a number or None"
     )
     watch_samples: Positive = Field(16, description="responses of each step that it scores")
-    save_every: int = Field(20, ge=0, description="checkpoint every so many steps; 0: at the end")
-    rolling_every: int = Field(
-        0, ge=0, description="also one every so many steps, which a service keeps for two hours"
-    )
-    keep: Positive = Field(2, description="how many of the newest checkpoints to keep")
-    ttl_days: float = Field(
-        7.0, ge=0, le=3650, description="mint: days that a checkpoint lives there; 0: for ever"
-    )
-    run_dir: Name | None = Field(None, description="folder of the run; default: runs/<env>-<time>")
-    log_to: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = Field(
-        (), description="also log to tensorboard, trackio or wandb"
-    )
-    log_project: Name = Field("mint-envs", description="trackio, wandb: project")
-    log_name: Name | None = Field(
-        None, description="trackio, wandb: name of the run; default: that of its folder"
-    )
 
     @model_validator(mode="after")
     def _check(self) -> TrainConfig:
@@ -232,15 +261,11 @@ class TrainConfig(BaseModel):
                 f"batch={self.batch} times group={self.group} is more than {2**20} episodes a "
                 "step: lower one of them"
             )
-        if not all(0 <= beta < 1 for beta in self.betas):
-            raise ValueError(f"betas={self.betas} must both be in [0, 1)")
         if self.advantage == "dr_grpo" and self.length_norm not in ("none", "constant"):
             raise ValueError(
                 f"advantage='dr_grpo' divides by max_tokens; length_norm={self.length_norm!r} "
                 "would divide again. Leave length_norm out, or use advantage='mean'."
             )
-        if not (self.train_mlp or self.train_attn or self.train_unembed):
-            raise ValueError("set at least one of train_mlp, train_attn, train_unembed")
         return self
 
     @model_validator(mode="after")
@@ -251,8 +276,6 @@ class TrainConfig(BaseModel):
                 "problems that are chosen by pass rates follow from all earlier steps: leave out "
                 "refill and max_steps_off_policy, or min_pass_rate, max_pass_rate and curriculum"
             )
-        if self.warmup and self.warmup >= self.steps:
-            raise ValueError(f"warmup={self.warmup} must be less than steps={self.steps}")
         return self
 
     @property
@@ -276,9 +299,49 @@ class TrainConfig(BaseModel):
         }
 
     @property
+    def loss(self) -> tuple[str, dict[str, float]]:
+        return self.loss_fn, self.loss_fn_config
+
+    @property
+    def headline(self) -> str:
+        return (
+            f"steps={self.steps} batch={self.batch} group={self.group} lr={self.lr:g} "
+            f"max_tokens={self.max_tokens} temperature={self.temperature:g}"
+        )
+
+    @property
     def effective_length_norm(self) -> str:
         """``length_norm``, with Dr. GRPO's own filled in."""
         return "constant" if self.advantage == "dr_grpo" else self.length_norm
+
+
+class SftConfig(RunConfig):
+    """All settings of training on responses that are given: ``mint-grpo sft FILE``."""
+
+    env: Literal["sft"] = "sft"
+    data: Name = Field(description="rows of prompt and response, or of messages")
+    eval_data: Name | None = Field(
+        None, description="rows whose loss is reported; default: one in ten of FILE, kept out"
+    )
+    epochs: Positive = Field(1, description="how often to go through the rows")
+    steps: int = Field(0, ge=0, le=999_999, description="updates; 0: as many as the epochs take")
+    batch: Positive = Field(16, description="rows per step")
+    lr: float = Field(2e-4, gt=0, description="Adam learning rate")
+    grad_clip: float = Field(1.0, ge=0, description="largest gradient norm; 0 is no clipping")
+    eval_every: int = Field(10, ge=0, description="held-out loss every so many steps; 0: never")
+
+    @property
+    def loss(self) -> tuple[str, dict[str, float]]:
+        return "cross_entropy", {}
+
+    @property
+    def headline(self) -> str:
+        return f"data={self.data} epochs={self.epochs} batch={self.batch} lr={self.lr:g}"
+
+
+def kind_of(env: str) -> type[TrainConfig] | type[SftConfig]:
+    """Return which settings a run has. No environment is called "sft": ids have a / or a :."""
+    return SftConfig if env == "sft" else TrainConfig
 
 
 #: What a small model on this machine learns from within minutes, in any environment that has no
@@ -303,7 +366,7 @@ def defaults_for(env: str, backend: str, preset: str | None = None) -> dict[str,
             what suits the backend.
     """
     presets = family_of(env).presets
-    local = (preset or backend) == "local"
+    local = (preset or backend) == "local" and kind_of(env) is TrainConfig
     return {
         **(SERVICE if backend == "mint" else {}),
         **(LOCAL_OTHER if local and "local" not in presets else {}),
@@ -312,13 +375,13 @@ def defaults_for(env: str, backend: str, preset: str | None = None) -> dict[str,
     }
 
 
-def preset_changes(config: TrainConfig, presets: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def preset_changes(config: RunConfig, presets: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Return the settings that have their value from ``presets``, and the documents' value."""
     theirs = family_of(config.env).presets.get("documents", {})
     found = {}
     for name, value in presets.items():
         was = theirs.get(
-            name, TrainConfig.model_fields[name].get_default(call_default_factory=True)
+            name, type(config).model_fields[name].get_default(call_default_factory=True)
         )
         if getattr(config, name) == value != was:
             found[name] = (value, was)

@@ -12,7 +12,7 @@ range of pass rates or a curriculum the order is that of ``trainers/difficulty.p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -26,6 +26,7 @@ from mint_envs.errors import MintEnvsError
 from mint_envs.problems import ProblemRef
 from mint_envs.registration import settings_of
 
+from .backends import Backend
 from .config import EvalConfig, TrainConfig
 from .difficulty import Difficulty, Named
 from .errors import TrainerError
@@ -191,11 +192,9 @@ _NONE_LEFT = (
 )
 
 
-@contextmanager
-def open_data(config: TrainConfig, backend: Any) -> Iterator[Data]:
-    """Yield the problems of a run; their environments are closed at the end."""
-    with closing(Data(config, backend.tokenizer, getattr(backend, "stop_tokens", ()))) as data:
-        yield data
+def open_data(config: TrainConfig, backend: Backend) -> closing[Data]:
+    """Return a context with the problems of a run; their environments are closed at the end."""
+    return closing(Data(config, backend.tokenizer, backend.stop_tokens))
 
 
 def candidates(pool: EnvPool, stream: Sequence[int]) -> Iterator[ProblemRef]:

@@ -1,25 +1,22 @@
 """How hard the problems of a run are, from a file and from what the run itself has seen.
 
-All that is known follows from the file and from the episodes of earlier steps, which stand in
-``rollouts.jsonl``: so a resumed run chooses as the uninterrupted one would have.
+All that is known follows from the file and from the episodes of earlier steps; a checkpoint keeps
+it, so a resumed run chooses as the uninterrupted one would have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mint_envs.errors import DatasetError
-from mint_envs.jsonl import line_of, read_rows
+from mint_envs.jsonl import line_of
 from mint_envs.pass_rates import PassRate, read_pass_rates
 from mint_envs.problems import ProblemRef
 
 from .config import TrainConfig
-from .errors import TrainerError
+from .errors import mistakes_said
 from .metrics import FULL_MARK
 from .rollout import Episode
 
@@ -43,10 +40,8 @@ class Difficulty:
     def __init__(self, config: TrainConfig) -> None:
         self.file: Mapping[str, PassRate] = {}
         if config.pass_rates is not None:
-            try:
+            with mistakes_said():
                 self.file = read_pass_rates(config.pass_rates)
-            except DatasetError as error:
-                raise TrainerError(str(error)) from error
         self._low, self._high = config.min_pass_rate, config.max_pass_rate
         self._curriculum, self._seed = config.curriculum, config.seed
         self.chooses = self._curriculum or self._low is not None or self._high is not None
@@ -107,28 +102,26 @@ class Difficulty:
         """Take in what the groups of a step have earned."""
         for group in groups_P:
             name = next((e.infos[-1].get("problem_id") for e in group if e.infos), None)
-            self._note(name, [e.reward for e in group if e.scored])
+            if not isinstance(name, str) or not name:
+                continue
+            self._asked[name] = self._asked.get(name, 0) + 1
+            if rewards := [e.reward for e in group if e.scored]:
+                passed, total = self._rates.get(name, (0.0, 0.0))
+                new = sum(reward >= FULL_MARK for reward in rewards)
+                self._rates[name] = (_KEPT * passed + new, _KEPT * total + len(rewards))
 
-    def recall(self, rollouts: Path) -> None:
-        """Take in all steps of a run, from its ``rollouts.jsonl``."""
-        if not rollouts.exists():
-            return
-        rows = (row for _, row in read_rows(rollouts))
-        for _, episodes in groupby(
-            rows, lambda row: (row["step"], row.get("index", row.get("seed")))
-        ):
-            group = list(episodes)
-            name = next((row["problem_id"] for row in group if row["problem_id"]), None)
-            self._note(name, [row["reward"] for row in group if row["scored"]])
+    @property
+    def state(self) -> dict[str, Any]:
+        """What was learned so far, for a checkpoint."""
+        return {"rates": self._rates, "asked": self._asked}
 
-    def _note(self, name: Any, rewards: Sequence[float]) -> None:
-        if not isinstance(name, str) or not name:
-            return
-        self._asked[name] = self._asked.get(name, 0) + 1
-        if rewards:
-            passed, total = self._rates.get(name, (0.0, 0.0))
-            new = sum(reward >= FULL_MARK for reward in rewards)
-            self._rates[name] = (_KEPT * passed + new, _KEPT * total + len(rewards))
+    def restore(self, state: Mapping[str, Any] | None) -> None:
+        """Go on from what a checkpoint kept, if there is one."""
+        if state is not None:
+            self._rates = {
+                name: (passed, total) for name, (passed, total) in state["rates"].items()
+            }
+            self._asked = dict(state["asked"])
 
     def text(self) -> str:
         """Return all pass rates as they are known now, as lines of a file ``pass_rates``."""

@@ -11,9 +11,8 @@ from typing import NoReturn
 from mint_envs.atomic import whole_folder
 from mint_envs.reports.card import model_card
 
-from .config import TrainConfig
 from .errors import TrainerError
-from .run import read_config, read_state
+from .stored import read_state, stored_config
 
 
 class _Parser(argparse.ArgumentParser):
@@ -36,7 +35,7 @@ def export(argv: Sequence[str]) -> int:
     kinds.add_argument("--merged", type=Path, metavar="FOLDER", help="a whole model")
     kinds.add_argument("--adapter", type=Path, metavar="FOLDER", help="LoRA weights, for peft")
     given = parser.parse_args(argv)
-    config, state = TrainConfig(**read_config(given.run)), read_state(given.run)
+    config, state = stored_config(given.run), read_state(given.run)
     target: Path = given.merged or given.adapter
     if config.backend != "local":
         raise TrainerError(f"{given.run} was trained with --backend {config.backend}: its weights "

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import closing
 from functools import partial
 
 from .backends import AdamParams, Backend
-from .config import TrainConfig
+from .config import RunConfig, TrainConfig
 from .data import open_data
 from .evaluation import evaluate
 from .metrics import Learned, step_metrics
 from .run import Run
-from .stream import open_stream
+from .stream import Stream
 from .teaching import minibatches, with_kl_penalty
 
 
@@ -29,9 +30,12 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
     On-policy, the random numbers of a step come from ``config.seed`` and the step alone, so a
     resumed run goes on as the uninterrupted one would have.
     """
-    with open_data(config, backend) as data, open_stream(config, backend, data, run) as stream:
-        watched = run.watch(data.pool.task)
-        data.difficulty.recall(run.folder / "rollouts.jsonl")
+    with (
+        open_data(config, backend) as data,
+        closing(Stream(config, backend, data, run)) as stream,
+    ):
+        watched = run.watch(config, data.pool.task)
+        data.difficulty.restore(run.kept.get("difficulty"))
         if run.next_step == 1:
             run.log_eval(0, evaluate(config, backend, data.evaluations))
         for step in run.steps(config.steps):
@@ -61,12 +65,14 @@ def train(config: TrainConfig, backend: Backend, run: Run) -> None:
             run.log_step(step, metrics, batch.groups_P, data.pool, backend.tokenizer.decode)
             if config.eval_every and (step % config.eval_every == 0 or step == config.steps):
                 run.log_eval(step, evaluate(config, backend, data.evaluations))
-            if run.wants_checkpoint(step, config.steps):
-                run.save_checkpoint(step, backend, stream.place)
+            if run.wants_checkpoint(step):
+                run.save_checkpoint(
+                    step, backend, {"place": stream.place, "difficulty": data.difficulty.state}
+                )
                 run.write("pass_rates.jsonl", data.difficulty.text())
 
 
-def adam_params(config: TrainConfig, step: int) -> AdamParams:
+def adam_params(config: RunConfig, step: int) -> AdamParams:
     """Return the optimizer's parameters at ``step`` (from 1 to ``config.steps``)."""
     done = (step - 1) / config.steps
     shapes = {"constant": 1.0, "linear": 1.0 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}

@@ -24,7 +24,7 @@ from rich.progress import (
 
 from mint_envs.atomic import write_whole
 
-from .config import TrainConfig
+from .config import RunConfig
 from .errors import TrainerError
 
 #: After so many steps in a row without signal, say what to change.
@@ -108,6 +108,17 @@ class Log:
             )
         for advice in self._advice.after(metrics):
             self.say(advice)
+        self._forward(step, metrics)
+
+    def fit(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Print the line of a step on given responses, and forward its metrics."""
+        self.say(
+            f"Step {step}: loss={metrics.get('loss', math.nan):.3f}, rows={metrics['rows']:.0f}, "
+            f"tokens={metrics['tokens']:.0f}, {metrics['seconds']:.1f}s"
+        )
+        self._forward(step, metrics)
+
+    def _forward(self, step: int, metrics: Mapping[str, float]) -> None:
         if self._progress is not None:
             self._progress.update(self._task, completed=step)
         self.show("evaluating and saving")
@@ -137,11 +148,14 @@ class Log:
 
 
 def _shares(metrics: Mapping[str, float]) -> list[str]:
-    """Return what is measured, as per cent, with its interval where there is one."""
+    """Return what is measured, as per cent, with an interval where there is one; a loss in nats."""
     shown = []
     for name, value in metrics.items():
         last = name.rpartition("/")[2]
         if last in ("problems", "held_out") or last.endswith(("_low", "_high")):
+            continue
+        if last == "loss":
+            shown.append(f"loss={value:.3f}")
             continue
         low, high = metrics.get(f"{name}_low"), metrics.get(f"{name}_high")
         between = "" if low is None or high is None else f" ({low:.1%} to {high:.1%})"
@@ -218,9 +232,7 @@ class _Advice:
         return lines
 
 
-def open_sinks(
-    config: TrainConfig, folder: Path
-) -> list[Callable[[int, Mapping[str, float]], None]]:
+def open_sinks(config: RunConfig, folder: Path) -> list[Callable[[int, Mapping[str, float]], None]]:
     """Return one sink for each name in ``log_to``; a resumed run goes on in what it had there.
 
     Raises:
@@ -240,7 +252,7 @@ def open_sinks(
     return sinks
 
 
-def _tensorboard(folder: Path, config: TrainConfig) -> Callable[..., None]:
+def _tensorboard(folder: Path, config: RunConfig) -> Callable[..., None]:
     writer = importlib.import_module("torch.utils.tensorboard").SummaryWriter(str(folder))
 
     def sink(step: int, metrics: Mapping[str, float]) -> None:
@@ -251,13 +263,13 @@ def _tensorboard(folder: Path, config: TrainConfig) -> Callable[..., None]:
     return sink
 
 
-def _trackio(folder: Path, config: TrainConfig) -> Callable[..., None]:
+def _trackio(folder: Path, config: RunConfig) -> Callable[..., None]:
     trackio = importlib.import_module("trackio")
     trackio.init(**_place(folder, config))
     return lambda step, metrics: trackio.log(dict(metrics), step=step)
 
 
-def _wandb(folder: Path, config: TrainConfig) -> Callable[..., None]:
+def _wandb(folder: Path, config: RunConfig) -> Callable[..., None]:
     wandb = importlib.import_module("wandb")
     kept = folder / "wandb-id"  # by it a resumed run goes on there, whatever its name
     id = kept.read_text() if kept.exists() else uuid.uuid4().hex[:8]
@@ -266,7 +278,7 @@ def _wandb(folder: Path, config: TrainConfig) -> Callable[..., None]:
     return lambda step, metrics: wandb.log(dict(metrics), step=step)
 
 
-def _place(folder: Path, config: TrainConfig) -> dict[str, Any]:
+def _place(folder: Path, config: RunConfig) -> dict[str, Any]:
     """Return where a run is logged to."""
     return {
         "project": config.log_project,

@@ -12,6 +12,7 @@ cispo                   -stopgrad(clip(r, low, high)) lp A   clip_high_threshold
 dro                     -(lp * A - beta/2 (lp - lp_old)^2)   beta (0.05)
 gspo                    -min(s * A, clip(s, low, high) * A)  as ppo; s is the geometric mean of the
                                                              ratios of the response
+cross_entropy           -lp * A                              whoever drew it: ``mint-grpo sft``
 ======================  ===================================  ======================================
 
 The thresholds bound the ratio itself; they are not distances from 1. There is no KL term:
@@ -23,7 +24,7 @@ and ``sequence_mask`` (what is above the mask, or below 1 / mask, is not learned
 
 A loss is one entry of ``LOSSES``. One whose terms at a token hang on the whole response, as where
 the ratio is that of the sequence, says ``whole``: it is given all act tokens of an episode at once.
-A service knows the first four, without limits; ``folded`` makes the others of the first.
+A service knows the first four and the last, without limits; ``folded`` makes others of the first.
 
 Source: the Tinker documentation of losses, with which SkyRL 0.3.0 agrees; GSPO: arXiv 2507.18071.
 """
@@ -83,6 +84,11 @@ def gspo(lp: Floats, old: Floats, adv: Floats, config: Mapping[str, float]) -> T
     return -np.where(free, ratio * adv, clipped * adv), np.full(len(lp), slope)
 
 
+def cross_entropy(lp: Floats, old: Floats, adv: Floats, config: Mapping[str, float]) -> Terms:
+    """-lp * A; what drew the tokens does not matter."""
+    return -lp * adv, -adv
+
+
 class Loss(NamedTuple):
     """One loss.
 
@@ -104,6 +110,7 @@ LOSSES: dict[str, Loss] = {
     "cispo": Loss(cispo, _CLIP),
     "dro": Loss(dro, {"beta": 0.05}),
     "gspo": Loss(gspo, _CLIP, whole=True),
+    "cross_entropy": Loss(cross_entropy, {}),
 }
 #: What a ratio is that of, where it is limited.
 LEVELS = ("token", "sequence")

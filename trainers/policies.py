@@ -11,17 +11,14 @@ from functools import wraps
 from pathlib import Path
 from typing import ParamSpec
 
-from pydantic import ValidationError
-
 from mint_envs.core import ChatStyle, Prompt
 from mint_envs.errors import SettingError, require
 from mint_envs.policies import ModelText, Texts, check_request
 from mint_envs.tokens import Codec
 
 from .backends import Backend, Sample, SampleRequest, SamplingParams
-from .config import TrainConfig
-from .errors import BackendError, TrainerError
-from .run import read_config, read_state
+from .errors import TrainerError
+from .stored import read_state, stored_config
 
 log = logging.getLogger("mint_envs.policies")
 
@@ -47,8 +44,8 @@ class BackendPolicy:
         """See ``mint_envs.policies.Policy``."""
         check_request(n, max_tokens, temperature)
         contexts = [tuple(self.codec.encode_prompt(prompt)) for prompt in prompts]
-        longest = getattr(self.backend, "max_context", None)
-        fits = [longest is None or 0 < len(ids) <= longest - max_tokens for ids in contexts]
+        longest = self.backend.max_context
+        fits = [0 < len(ids) <= longest - max_tokens for ids in contexts]
         if not all(fits):
             log.warning("%d of %d prompts leave no room for %d tokens in a context of %s: None",
                         fits.count(False), len(fits), max_tokens, longest)  # fmt: skip
@@ -106,12 +103,9 @@ def local(
     Raises:
         SettingError: torch is missing, or the model or device cannot be used.
     """
-    try:
-        from .backends.local import LocalBackend
-        from .backends.local.weights import DEFAULT_MODEL
-    except ImportError as error:
-        raise BackendError(f"it needs {error.name}: pip install 'mint-envs[local]'") from error
-    return LocalBackend(model or DEFAULT_MODEL, device=device, dtype=dtype, threads=threads)
+    from .__main__ import local_backend
+
+    return local_backend(model, device=device, dtype=dtype, threads=threads)
 
 
 @_policy
@@ -125,10 +119,7 @@ def run(folder: str) -> Backend:
     from .command import Command
 
     where = Path(folder)
-    try:
-        config = TrainConfig(**read_config(where))
-    except ValidationError as error:
-        raise SettingError(f"{where / 'config.json'}: {error.errors()[0]['msg']}") from error
+    config = stored_config(where)
     require(
         config.backend in ("local", "bandit"),
         f"{folder} was trained with --backend {config.backend}, and its model is not on this "

@@ -29,7 +29,7 @@ from mint_envs.problems import ProblemRef
 from mint_envs.registration import find_spec, task_of
 from mint_envs.tokens import Codec
 
-from .errors import TrainerError
+from .errors import TrainerError, mistakes_said
 
 log = logging.getLogger("trainers.pool")
 _OURS = "mint_envs.registration:make_vector_env"
@@ -185,7 +185,7 @@ class EnvPool:
         """Step these copies; return the five results of each, or None where it failed."""
         if self._together:
             envs = [env for i in indices if isinstance(env := self._seats[i].env, TokenEnv)]
-            with suppress(*_FAULTS), _mistakes_said(), time_limit(self._timeout_s):
+            with suppress(*_FAULTS), mistakes_said(), time_limit(self._timeout_s):
                 results = list(step_many(envs, actions))
                 self._lost_in_row = 0
                 return results
@@ -234,7 +234,7 @@ class EnvPool:
         said, past = "", _Seat(seat.env, seat.ref, list(seat.acts), list(seat.heard))
         for left in range(self._retries, -1, -1):
             try:
-                with _mistakes_said(), time_limit(self._timeout_s):
+                with mistakes_said(), time_limit(self._timeout_s):
                     if anew:
                         self._play_anew(seat, past)
                     result = call()
@@ -293,14 +293,6 @@ def _takes_tokenizer(spec: Any) -> bool:
     entry = spec.entry_point
     creator = gym.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
     return "tokenizer" in inspect.signature(creator).parameters
-
-
-@contextmanager
-def _mistakes_said() -> Iterator[None]:
-    try:
-        yield
-    except MintEnvsError as error:
-        raise TrainerError(str(error)) from error
 
 
 def _raised(env: str, where: str, error: BaseException) -> str:

@@ -125,7 +125,7 @@ def playing(
 
 def room_in(backend: Backend, params: SamplingParams) -> int:
     """Return the longest context to which the model can respond, in tokens."""
-    return int(getattr(backend, "max_context", 1 << 62)) - params.max_tokens
+    return backend.max_context - params.max_tokens
 
 
 def check_room(

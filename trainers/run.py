@@ -34,8 +34,8 @@ from typing import Any
 import numpy as np
 
 import mint_envs
-from mint_envs.atomic import lock, write_whole
-from mint_envs.errors import DatasetError, MintEnvsError
+from mint_envs.atomic import write_whole
+from mint_envs.errors import DatasetError
 from mint_envs.evaluate.watch import SecondGrader
 from mint_envs.jsonl import append_rows, cut_rows, whole_rows
 from mint_envs.reports.curves import draw_run
@@ -43,16 +43,20 @@ from mint_envs.reports.drawing import NEEDED, can_draw
 
 from .advantages import too_large
 from .backends import Backend
-from .config import TrainConfig
-from .errors import TrainerError
+from .config import RunConfig, TrainConfig
+from .errors import TrainerError, mistakes_said
 from .log import Log
 from .pool import EnvPool
 from .rollout import Episode
+from .stored import pretty, read_state, state_file
 from .transcript import rollout_row
 
-LOCK = ".lock"
 #: Rewards beyond this, and not the learning rate, are why something is not finite.
 _LARGE_REWARD = 1e6
+
+
+#: (step, its groups) to metrics.
+Look = Callable[[int, Sequence[Sequence[Episode]]], dict[str, float]]
 
 
 class Run:
@@ -68,24 +72,28 @@ class Run:
         TrainerError: the folder cannot be written, or holds no run to resume.
     """
 
-    def __init__(self, folder: Path, config: TrainConfig, log: Log, resume: bool = False) -> None:
+    def __init__(self, folder: Path, config: RunConfig, log: Log, resume: bool = False) -> None:
         self.folder, self._config, self._log = folder, config, log
         self.next_step = 1
         self.saved_path: str | None = None
-        self.place: Any = None  # of the checkpoint in the stream of problems; None: by the step
+        self.kept: Mapping[str, Any] = {}  # what the checkpoint keeps beside the weights
         self._lasting: dict[str, Any] | None = None  # the newest that is not rolling
+        self._last = config.steps
         self._stopping = False
         self._protected = False
         with self._writing():
             (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
             if resume:
                 self._take_back_to(read_state(folder))
-            write_whole(folder / "config.json", _pretty(config.model_dump(mode="json")))
+            write_whole(folder / "config.json", pretty(config.model_dump(mode="json")))
 
     # -- the loop's side ---------------------------------------------------------------------
 
     def steps(self, last: int) -> Iterator[int]:
         """Yield the steps that are left; stop early after Ctrl-C."""
+        self._last = last
+        if self.next_step > last:
+            self._log.say(f"All {last} steps are done; go further by --steps.")
         with self._signals():
             while self.next_step <= last and not self.interrupted:
                 self._log.begin_step(self.next_step, last)
@@ -96,25 +104,28 @@ class Run:
         """Tell the progress bar how many episodes are still running."""
         self._log.show(f"sampling {running} episodes")
 
-    def watch(self, task: Any) -> Callable[[int, Sequence[Sequence[Episode]]], dict[str, float]]:
+    def watch(self, config: TrainConfig, task: Any) -> Look:
         """Return what tells the metrics of the second grader of a step, if there is one.
 
         Raises:
             TrainerError: there is no such grader, or it cannot be used.
         """
-        config, file = self._config, self.folder / "metrics.jsonl"
+        file = self.folder / "metrics.jsonl"
         if config.watch is None:
             return lambda step, groups_P: {}
         rows = whole_rows(file) if file.exists() else []
         gaps = [row["watch/gap"] for row in rows if "watch/gap" in row]
-        with _said_in_one_line():
-            second = SecondGrader(config.watch, task, config.watch_samples, gaps)
+        try:
+            with mistakes_said():
+                second = SecondGrader(config.watch, task, config.watch_samples, gaps)
+        except ImportError as error:
+            raise TrainerError(str(error)) from error
 
         def look(step: int, groups_P: Sequence[Sequence[Episode]]) -> dict[str, float]:
             episodes = [e for group in groups_P for e in group if e.scored and e.infos]
             said = [(e.ref, [str(i.get("response", "")) for i in e.infos], e.reward)
                     for e in episodes]  # fmt: skip
-            with _said_in_one_line():
+            with mistakes_said():
                 found = second.look(said, np.random.default_rng([config.seed, step]))
             for line in second.words():
                 self._log.say(line)
@@ -145,9 +156,8 @@ class Run:
         Raises:
             TrainerError: a metric is not finite: rewards are too large, or training has diverged.
         """
-        for name, value in metrics.items():
-            if not math.isfinite(value):
-                raise TrainerError(self._not_finite(step, name, value, groups_P))
+        measured = [e.reward for group in groups_P for e in group if e.scored]
+        self._check_finite(step, metrics, measured)
         origin = {
             "env": pool.env,
             "version": mint_envs.__version__,
@@ -160,20 +170,29 @@ class Run:
         ]
         self._append("rollouts.jsonl", rows)
         self._append("metrics.jsonl", [{"step": step, **metrics}])
-        measured = [e.reward for group in groups_P for e in group if e.scored]
         self._log.step(step, metrics, measured)
 
-    def _not_finite(
-        self, step: int, name: str, value: float, groups_P: Sequence[Sequence[Episode]]
-    ) -> str:
-        """Return what to say of a metric that is not finite, and what to do."""
-        rewards = [e.reward for group in groups_P for e in group if e.scored]
-        if max(map(abs, rewards), default=0.0) > _LARGE_REWARD:
-            return f"step {step}: {name}={value}: {too_large(rewards)}. {self._way_on('Then')}"
-        return (
-            f"step {step} diverged: {name}={value}. Lower --lr, or set --grad-clip. "
-            f"{self._way_on('Then')}"
-        )
+    def log_fit(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Append a step without episodes to its file, and print it.
+
+        Raises:
+            TrainerError: a metric is not finite.
+        """
+        self._check_finite(step, metrics, ())
+        self._append("metrics.jsonl", [{"step": step, **metrics}])
+        self._log.fit(step, metrics)
+
+    def _check_finite(
+        self, step: int, metrics: Mapping[str, float], rewards: Sequence[float]
+    ) -> None:
+        for name, value in metrics.items():
+            if math.isfinite(value):
+                continue
+            if max(map(abs, rewards), default=0.0) > _LARGE_REWARD:
+                why = f": {name}={value}: {too_large(rewards)}."
+            else:
+                why = f" diverged: {name}={value}. Lower --lr, or set --grad-clip."
+            raise TrainerError(f"step {step}{why} {self._way_on('Then')}")
 
     def log_eval(self, step: int, found: Sequence[tuple[str, Mapping[str, float]]]) -> None:
         """Append evaluations to their file, one row for all of a step, and print them."""
@@ -183,28 +202,28 @@ class Run:
         self._append("eval.jsonl", [{"step": step, **row}])
         self._log.evaluation(step, found)
 
-    def wants_checkpoint(self, step: int, last: int) -> bool:
+    def wants_checkpoint(self, step: int) -> bool:
         """Return whether to save now: now and then, at the end, and when stopping."""
         every = self._config.rolling_every
-        return self._lasts(step, last) or bool(every and step % every == 0)
+        return self._lasts(step) or bool(every and step % every == 0)
 
-    def _lasts(self, step: int, last: int) -> bool:
+    def _lasts(self, step: int) -> bool:
         """Return whether a checkpoint of this step is kept longer than until the next."""
         every = self._config.save_every
-        return self.interrupted or step == last or bool(every and step % every == 0)
+        return self.interrupted or step == self._last or bool(every and step % every == 0)
 
-    def save_checkpoint(self, step: int, backend: Backend, place: Mapping[str, Any]) -> None:
-        """Save the backend's state after ``step``, which problems are done with, and the curve."""
+    def save_checkpoint(self, step: int, backend: Backend, kept: Mapping[str, Any]) -> None:
+        """Save the backend's state after ``step``, ``kept``, and the curve."""
         name = self.folder / "checkpoints" / f"step-{step:06d}"
         with self.undisturbed(), self._writing():
-            rolling = not self._lasts(step, self._config.steps)
+            rolling = not self._lasts(step)
             sampler, training = backend.save(str(name), rolling)
-            state = {"step": step, "sampler": sampler, "training": training, "place": place}
+            state = {"step": step, "sampler": sampler, "training": training, **kept}
             if rolling:
                 state["lasting"] = self._lasting
             else:
                 self._lasting = state
-            write_whole(_state_file(self.folder), _pretty(state))
+            write_whole(state_file(self.folder), pretty(state))
             self._drop_old_checkpoints()
             self.saved_path = sampler
             if can_draw():  # undisturbed too: a plotting library half imported is broken
@@ -245,12 +264,13 @@ class Run:
         """Drop what was written after the checkpoint: whole and broken lines, and folders."""
         done = int(state["step"])
         self.next_step, self.saved_path = done + 1, state["sampler"]
-        self.place = state.get("place")
+        self.kept = state
         self._lasting = state.get("lasting", dict(state) if done else None)
         for name in ("metrics.jsonl", "rollouts.jsonl", "eval.jsonl"):
             path = self.folder / name
             if path.exists():
-                cut_rows(path, partial(_stays, path, done))
+                # Before the first checkpoint, the evaluation at step 0 will be made again too.
+                cut_rows(path, partial(_is_kept, path, done))
         checkpoints = self.folder / "checkpoints"
         later = [f for f in checkpoints.glob("step-*") if f.name > f"step-{done:06d}"]
         _remove([*later, *checkpoints.glob(".step-*")])  # the latter: killed while saving
@@ -301,139 +321,13 @@ class Run:
                 self._log.say("Stopping after this step and saving; Ctrl-C again drops the step.")
 
 
-@contextmanager
-def _said_in_one_line() -> Iterator[None]:
-    try:
-        yield
-    except (MintEnvsError, ImportError) as error:
-        raise TrainerError(str(error)) from error
-
-
-def read_state(folder: Path) -> dict[str, Any]:
-    """Return the newest checkpoint of a run: ``step``, and the paths ``sampler``, ``training``.
-
-    A run that was stopped before its first checkpoint is at step 0, and both paths are None.
-
-    Raises:
-        TrainerError: ``folder`` is no run, or its ``state.json`` is damaged.
-    """
-    path = _state_file(folder)
-    if not path.exists():
-        read_config(folder)
-        return {"step": 0, "sampler": None, "training": None}
-    state = _read_object(path, "delete it to begin the run again from its first step")
-    step, paths = state.get("step"), [state.get("sampler"), state.get("training")]
-    if not isinstance(step, int) or step < 1 or not all(isinstance(p, str) for p in paths):
-        raise TrainerError(
-            f"{path} does not name a checkpoint: delete it to begin the run again from its first "
-            "step"
-        )
-    own = {name: _own(folder, state[name]) for name in ("sampler", "training")}
-    more = {name: value for name, value in state.items() if name in ("lasting", "place")}
-    return {"step": step, **own, **more}
-
-
-def fall_back(folder: Path) -> dict[str, Any] | None:
-    """Name the newest lasting checkpoint in place of a rolling one that is gone; return its state.
-
-    None: there is none.
-    """
-    lasting = read_state(folder).get("lasting")
-    if not isinstance(lasting, dict):
-        return None
-    write_whole(_state_file(folder), _pretty(lasting))
-    return read_state(folder)
-
-
-def _state_file(folder: Path) -> Path:
-    return folder / "checkpoints" / "state.json"
-
-
-def read_config(folder: Path) -> dict[str, Any]:
-    """Return the settings that a run was started with.
-
-    Raises:
-        TrainerError: ``folder`` is no run.
-    """
-    path = folder / "config.json"
-    if not path.exists():
-        raise TrainerError(f"{folder} is not a run: it has no config.json")
-    config = _read_object(path, "start a new run")
-    if not isinstance(config.get("env"), str):
-        raise TrainerError(f'{path} names no environment: put "env" back, or start a new run')
-    return config
-
-
-def _read_object(path: Path, next_step: str) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise TrainerError(f"{path} cannot be read: {error}. Mend it, or {next_step}") from error
-    if not isinstance(value, dict):
-        raise TrainerError(f"{path} is not a JSON object. Mend it, or {next_step}")
-    return value
-
-
-def _own(folder: Path, saved: str) -> str:
-    """Return a checkpoint's path in ``folder``, which may have been moved or copied since."""
-    here = folder / "checkpoints" / Path(saved).name
-    return str(here) if "://" not in saved and here.is_dir() else saved
-
-
-def _stays(path: Path, done: int, row: Mapping[str, Any]) -> bool:
-    """Before the first checkpoint, the evaluation at step 0 will be made again too."""
-    return done > 0 and _step_of(row, path) <= done
-
-
-def _step_of(row: Mapping[str, Any], path: Path) -> int:
+def _is_kept(path: Path, done: int, row: Mapping[str, Any]) -> bool:
     step = row.get("step")
     if not isinstance(step, int):
         raise TrainerError(f"a line of {path} has no step: delete the line {json.dumps(row)[:80]}")
-    return step
+    return done > 0 and step <= done
 
 
 def _remove(folders: Sequence[Path]) -> None:
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def claim_folder(folder: Path) -> None:
-    """Check that a new run may use ``folder``.
-
-    Raises:
-        TrainerError: it holds a run already, or something is in the way.
-    """
-    if (folder / "config.json").exists():
-        raise TrainerError(
-            f"{folder} holds a run already. Go on with it by --resume {folder}, or name another "
-            "--run-dir."
-        )
-    if folder.exists() and not folder.is_dir():
-        raise TrainerError(f"--run-dir {folder} is a file; name a folder")
-
-
-@contextmanager
-def sole_use(folder: Path) -> Iterator[None]:
-    """Keep other processes out of a run directory. The lock ends with this one, however it ends.
-
-    Raises:
-        TrainerError: another process is at work in it, or it cannot be written.
-    """
-    try:
-        file = (folder / LOCK).open("a")
-    except OSError as error:
-        raise TrainerError(
-            f"cannot write to the run directory {folder}: {error.strerror}. Name another one by "
-            "--run-dir, or go on in a copy of it by --resume."
-        ) from error
-    with file:
-        if not lock(file):
-            raise TrainerError(
-                f"another process is at work in {folder}: wait for it or stop it, or name another "
-                "--run-dir"
-            )
-        yield
-
-
-def _pretty(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2, sort_keys=True) + "\n"

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, TypeVar
@@ -80,9 +79,9 @@ class Stream:
         self._config, self._backend, self._pool = config, backend, data.pool
         self._show = run.show_rollout
         self._ahead = config.max_steps_off_policy
-        self._overlaps = bool(self._ahead and getattr(backend, "overlaps", False))
+        self._overlaps = bool(self._ahead and backend.overlaps)
         self._problems: Callable[[int], list[ProblemRef]] = lru_cache(4)(data.problems)
-        self._done = _Done(run.place, (run.next_step - 1) * config.batch)
+        self._done = _Done(run.kept.get("place"), (run.next_step - 1) * config.batch)
         self._numbers = self._done.others()
         self._step = run.next_step
         self._ready: list[Group] = []
@@ -254,16 +253,6 @@ class _Done:
             if below not in beyond:
                 yield below
             below += 1
-
-
-@contextmanager
-def open_stream(config: TrainConfig, backend: Backend, data: Data, run: Run) -> Iterator[Stream]:
-    """Yield the groups of a run; what is under way at the end is let go."""
-    stream = Stream(config, backend, data, run)
-    try:
-        yield stream
-    finally:
-        stream.close()
 
 
 def sampling(config: TrainConfig, pool: EnvPool, step: int) -> SamplingParams:

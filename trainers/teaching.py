@@ -31,37 +31,35 @@ def minibatches(
 ) -> tuple[list[list[Datum]], int]:
     """Return the datums of each update, of as many groups each as can be, and how many are equal.
 
-    There are ``config.substeps`` of them, or fewer if fewer groups teach.
+    There are ``config.substeps`` of them, or fewer if fewer groups teach. A group of fewer than two
+    measured episodes teaches nothing, and is counted with those of equal rewards.
     """
-    teaching = [group for group in groups_P if teaches(config, group)]
-    rest = [group for group in groups_P if not teaches(config, group)]
-    _, equal = to_datums(config, rest)
+    teaching: list[Sequence[Episode]] = []
+    for group in groups_P:
+        if teaches(config, group):
+            teaching.append(group)
+            continue
+        for episode in group:
+            episode.advantage = 0.0 if episode.scored else None
     many = min(config.substeps, len(teaching))
     cuts = [i * len(teaching) // max(many, 1) for i in range(many + 1)]
-    parts = [teaching[a:b] for a, b in pairwise(cuts)]
-    return [datums for part in parts if (datums := to_datums(config, part)[0])], equal
+    parts = [to_datums(config, teaching[a:b]) for a, b in pairwise(cuts)]
+    return [part for part in parts if part], len(groups_P) - len(teaching)
 
 
-def to_datums(
-    config: TrainConfig, groups_P: Sequence[Sequence[Episode]]
-) -> tuple[list[Datum], int]:
-    """Return what there is to learn from, and how many groups had equal rewards.
+def to_datums(config: TrainConfig, groups_P: Sequence[Sequence[Episode]]) -> list[Datum]:
+    """Return what there is to learn from groups that teach.
 
-    Unmeasured episodes are in no baseline; a group of fewer than two measured ones teaches
-    nothing, and is counted with the equal ones. With ``overlong="mask"`` a response that was cut
-    counts in the baseline, and is not learned from.
+    Unmeasured episodes are in no baseline. With ``overlong="mask"`` a response that was cut counts
+    in the baseline, and is not learned from.
     """
     chosen: list[tuple[Episode, Floats]] = []
-    equal = 0
     for group in groups_P:
         measured = [episode for episode in group if episode.scored]
-        if not teaches(config, group):
-            equal += 1
-            _note(measured, [0.0] * len(measured))
-            continue
         rewards = [trained_reward(config, episode) for episode in measured]
         advantages_G = group_advantages(rewards, config.advantage)
-        _note(measured, advantages_G.tolist())
+        for episode, advantage in zip(measured, advantages_G.tolist(), strict=True):
+            episode.advantage = advantage  # for whoever reads the transcripts
         acts = advantages_G[:, None]
         if config.credit == "turn":
             acts = turn_advantages(config, measured, rewards)
@@ -71,12 +69,11 @@ def to_datums(
             if e.length and not (e.cut and config.overlong == "mask")
         ]
     if not chosen:
-        return [], equal
+        return []
     weights = length_weights(
         [episode.length for episode, _ in chosen], config.effective_length_norm, config.max_tokens
     )
-    datums = [e.datum(a * float(w)) for (e, a), w in zip(chosen, weights, strict=True)]
-    return datums, equal
+    return [e.datum(a * float(w)) for (e, a), w in zip(chosen, weights, strict=True)]
 
 
 def turn_advantages(
@@ -125,12 +122,6 @@ def trained_reward(config: TrainConfig, episode: Episode) -> float:
     return episode.reward + overlong_penalty(longest, config.max_tokens)
 
 
-def _note(episodes: Sequence[Episode], advantages: Sequence[float]) -> None:
-    """Keep the advantages with the episodes, for whoever reads the transcripts."""
-    for episode, advantage in zip(episodes, advantages, strict=True):
-        episode.advantage = advantage
-
-
 def with_kl_penalty(
     config: TrainConfig, backend: Backend, datums: Sequence[Datum]
 ) -> tuple[list[Datum], float]:
@@ -139,7 +130,7 @@ def with_kl_penalty(
         return list(datums), 0.0
     penalties, kl = kl_penalties(
         [datum.logprobs for datum in datums],
-        backend.base_logprobs(datums),
+        backend.logprobs(datums, base=True),
         [datum.mask for datum in datums],
         config.kl_penalty_coef,
     )

@@ -8,7 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from .. import __version__
 from ..jsonl import read_rows
+
+#: What is in the folder, merged or not.
+_WHAT = {True: "A whole model, LoRA weights merged.", False: "LoRA weights alone."}
 
 _CARD = """---
 base_model: {model}
@@ -27,6 +31,23 @@ All settings are in `training.json`.
 """
 
 
+_CARD_GIVEN = """---
+base_model: {model}
+library_name: {library}
+tags: [mint-envs, sft, lora]
+---
+
+# {model}, trained on {data}
+
+{what} Trained by mint-envs {version} on responses that were given, {steps} steps of {batch} rows of
+`{data}`.
+
+{measured}
+
+All settings are in `training.json`.
+"""
+
+
 def model_card(run: Path, steps: int, merged: bool) -> str:
     """Return the card of the model that the run in ``run`` had after so many steps."""
     config = json.loads((run / "config.json").read_text(encoding="utf-8"))
@@ -36,6 +57,8 @@ def model_card(run: Path, steps: int, merged: bool) -> str:
         mean = sum(rates) / len(rates)
         said.append(f"Accuracy in the last {len(rates)} steps of training: {mean:.1%}.")
     for row in _newest_rows(run / "eval.jsonl", 1):
+        if "eval/loss" in row:
+            said.append(f"After step {row['step']}, held-out loss {row['eval/loss']:.3f} nats.")
         if "eval/accuracy" in row:
             held = "held-out" if row["eval/held_out"] else "not held-out"
             said.append(
@@ -43,11 +66,17 @@ def model_card(run: Path, steps: int, merged: bool) -> str:
                 f"{row['eval/problems']} {held} problems."
             )
     versions = [row["version"] for row in _newest_rows(run / "rollouts.jsonl", 1)]
+    if "data" in config:
+        return _CARD_GIVEN.format(
+            model=config["base_model"], data=config["data"], version=__version__, steps=steps,
+            batch=config["batch"], library="transformers" if merged else "peft",
+            measured=" ".join(said), what=_WHAT[merged],
+        )  # fmt: skip
     return _CARD.format(
         model=config["base_model"], env=config["env"], version=(versions or ["?"])[0], steps=steps,
         batch=config["batch"], group=config["group"], settings=json.dumps(config["env_settings"]),
         library="transformers" if merged else "peft", measured=" ".join(said),
-        what="A whole model, LoRA weights merged." if merged else "LoRA weights alone.",
+        what=_WHAT[merged],
     )  # fmt: skip
 
 

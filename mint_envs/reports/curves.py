@@ -25,12 +25,22 @@ _HELD_OUT = "held-out accuracy, greedy"
 
 
 def draw_run(folder: Path) -> None:
-    """Draw the run in ``folder`` into its ``curve.svg``: training and held-out accuracy by step."""
+    """Draw the run in ``folder`` into its ``curve.svg``: training and held-out accuracy by step.
+
+    Of a run on responses that were given it is the loss.
+    """
     rows = _rows(folder / "metrics.jsonl")
     if not rows:
         return
     figure, axes = _axes(folder.name)
     steps = _column(rows, "step")
+    if "loss" in rows[-1]:
+        axes.plot(steps, _column(rows, "loss"), color="tab:blue", label="training loss")
+        evals = _rows(folder / "eval.jsonl")
+        held_out = _column(evals, "eval/loss")
+        axes.plot(_column(evals, "step"), held_out, "o-", color="tab:orange", label="held-out loss")
+        _write(figure, axes, folder / "curve.svg")
+        return
     key = "accuracy" if any(row.get("accuracy") for row in rows) else "reward"
     values = _column(rows, key)
     axes.plot(steps, values, color="tab:blue", alpha=0.25, linewidth=1)

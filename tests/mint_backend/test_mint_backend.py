@@ -108,14 +108,14 @@ def test_logprobs_come_back_aligned(connect: Any) -> None:
     backend = connect()
     (group,) = backend.sample([SampleRequest(PROMPT, 3)], SamplingParams(4))
     datums = [datum(sample, 1.0) for sample in group]
-    base = backend.base_logprobs(datums)
+    base = backend.logprobs(datums, base=True)
     result = backend.update(datums, "importance_sampling", {}, AdamParams(0.1))
     assert set(result.metrics) == {"loss:sum", "steps:sum"}
     for given, told, frozen in zip(datums, result.logprobs, base, strict=True):
         np.testing.assert_allclose(told, given.logprobs, atol=1e-5)
         np.testing.assert_allclose(frozen, given.logprobs, atol=1e-5)
     # The base model stays as it was, while the trained one moves.
-    for before, after in zip(base, backend.base_logprobs(datums), strict=True):
+    for before, after in zip(base, backend.logprobs(datums, base=True), strict=True):
         np.testing.assert_array_equal(before, after)
     again = backend.update(datums, "importance_sampling", {}, AdamParams(0.0))
     assert not np.allclose(again.logprobs[0], base[0])

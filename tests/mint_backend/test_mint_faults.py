@@ -52,7 +52,7 @@ def test_one_fault_changes_nothing(
     for seed in range(1, 4):
         step(backend, seed)
     if endpoint == "create_sampling_session":  # only the base model's sampler asks for one
-        backend.base_logprobs([datum(Sample((65,), (-1.0,)), 1.0)])
+        backend.logprobs([datum(Sample((65,), (-1.0,)), 1.0)], base=True)
     assert not service.script[endpoint]
     assert same(weights(service, backend), undisturbed)
 

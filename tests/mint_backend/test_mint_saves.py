@@ -77,7 +77,7 @@ def test_a_run_whose_rolling_checkpoint_has_expired_goes_on_from_a_lasting_one(
     on_service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:  # as if killed: the last one is not lasting either
-        patch.setattr(Run, "_lasts", lambda self, step, last: step == 2)
+        patch.setattr(Run, "_lasts", lambda self, step: step == 2)
         assert main(ARGV) == 0
     for path in [path for path in on_service.disk if not path.endswith("-000002")]:
         del on_service.disk[path]

@@ -10,48 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 from fault_server import Fault, Service
+from mint_letters import BATCH, STEPS, learned_from
+from mint_letters import run as plain_run
 from mint_steps import datum, same, step, weights
 from toy_model import Model
 
-import mint_envs
-from mint_envs import Reward, Task
 from mint_envs.jsonl import whole_rows
 from trainers.backends import AdamParams, Sample
 from trainers.backends.mint import MintBackend
-from trainers.config import TrainConfig
 from trainers.errors import BackendError, TrainerError
-from trainers.grpo import train
-from trainers.log import Log
 from trainers.losses import folded
-from trainers.run import Run, read_state
+from trainers.stored import read_state
 
-STEPS, BATCH, GROUP, AHEAD = 6, 3, 3, 2
-
-
-class Letters(Task[int]):
-    """Rewards letters, of sixty rows."""
-
-    size = 60
-
-    def sample(self, rng: np.random.Generator) -> int:
-        return int(rng.integers(60))
-
-    def problem(self, index: int) -> int:
-        if index >= self.size:
-            raise IndexError(index)
-        return index
-
-    def prompt(self, problem: int) -> str:
-        return f"{problem}?"
-
-    def problem_id(self, problem: int) -> str:
-        return str(problem // 2)  # fewer than fifty: not divided
-
-    def score(self, problem: int, response: str) -> Reward:
-        return Reward(sum(map(str.isalpha, response)) / max(1, len(response)))
-
-
-mint_envs.register("test/Letters-v0", Letters)
+AHEAD = 2
 
 
 @pytest.fixture(autouse=True)
@@ -78,18 +49,7 @@ class Recorded:
 
 
 def run(folder: Path, backend: Any, resume: bool = False, **changes: Any) -> None:
-    values: dict[str, Any] = {
-        "env": "test/Letters-v0", "backend": "mint", "steps": STEPS, "batch": BATCH,
-        "group": GROUP, "max_tokens": 4, "temperature": 1.0, "lr": 0.05, "save_every": 2,
-        "max_steps_off_policy": AHEAD,
-    }  # fmt: skip
-    settings = TrainConfig(**{**values, **changes})
-    with Path("/dev/null").open("w") as out:
-        train(settings, backend, Run(folder, settings, Log(out=out), resume))
-
-
-def learned_from(folder: Path) -> list[int]:
-    return [row["index"] for row in whole_rows(folder / "rollouts.jsonl")][::GROUP]
+    plain_run(folder, backend, resume, **{"max_steps_off_policy": AHEAD, **changes})
 
 
 def assert_sound(folder: Path, service: Service, made: Recorded) -> None:
@@ -215,7 +175,7 @@ def test_a_loss_without_a_name_there_is_folded(
     assert weights(service, backend).steps == 1
 
 
-@pytest.mark.parametrize("loss_fn", ["importance_sampling", "ppo", "cispo"])
+@pytest.mark.parametrize("loss_fn", ["importance_sampling", "ppo", "cispo", "cross_entropy"])
 def test_a_loss_that_the_service_has_goes_out_as_it_is(
     service: Service, connect: Any, loss_fn: str
 ) -> None:

@@ -182,7 +182,7 @@ def test_sample_train_save_resume(skyrl: SkyRL) -> None:
 def test_base_model_and_losses(skyrl: SkyRL) -> None:
     backend = connect(skyrl)
     data, _ = draw(backend, 0)
-    for given, frozen in zip(data, backend.base_logprobs(data), strict=True):
+    for given, frozen in zip(data, backend.logprobs(data, base=True), strict=True):
         np.testing.assert_allclose(frozen, given.logprobs, atol=1e-4)  # LoRA starts at nothing
     config = {"clip_low_threshold": 0.9, "clip_high_threshold": 1.1}
     for loss_fn in ("ppo", "cispo"):

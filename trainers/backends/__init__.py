@@ -108,16 +108,19 @@ class UpdateResult:
 
 
 class Backend(Protocol):
-    """A model that samples, learns and saves. Four verbs, and a tokenizer.
-
-    One that knows its longest context, in tokens, tells it as ``max_context``; one that knows ids
-    that end a turn, beside those of the tokenizer, as ``stop_tokens``; what a user should know of
-    how the model is run stands in ``notes``, a line each.
-    """
+    """A model that samples, learns and saves. Four verbs, and a tokenizer."""
 
     name: str  # "local", "mint" or "bandit"
     model: str  # what ``Model:`` prints
     tokenizer: Any  # what the environments take as ``tokenizer=``
+    max_context: int = 1 << 62  # the longest context with its response, in tokens
+    stop_tokens: tuple[int, ...] = ()  # ids that end a turn, beside those of the tokenizer
+    notes: tuple[str, ...] = ()  # what a user should know of how the model is run, a line each
+    overlaps: bool = False  # whether it samples beside its updates
+
+    def close(self) -> None:
+        """Let go of what a service holds; what was saved stays."""
+        return
 
     def sample(
         self, requests: Sequence[SampleRequest], params: SamplingParams
@@ -125,8 +128,11 @@ class Backend(Protocol):
         """Return ``n`` samples for each request, in order. Blocks until all are there."""
         ...
 
-    def base_logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
-        """Return the frozen base model's log-probability of each act token (0 off the mask)."""
+    def logprobs(self, datums: Sequence[Datum], base: bool = False) -> list[Floats]:
+        """Return the log-probability of each act token (0 off the mask), as the weights are now.
+
+        ``base``: by the frozen model that they were put on.
+        """
         ...
 
     def update(

@@ -20,12 +20,21 @@ from mint_envs.atomic import whole_folder
 
 from ..errors import BackendError
 from ..losses import loss_terms
-from . import AdamParams, Datum, Floats, Sample, SampleRequest, SamplingParams, UpdateResult
+from . import (
+    AdamParams,
+    Backend,
+    Datum,
+    Floats,
+    Sample,
+    SampleRequest,
+    SamplingParams,
+    UpdateResult,
+)
 
 Context = tuple[int, ...]
 
 
-class BanditBackend:
+class BanditBackend(Backend):
     """A tabular policy over a few tokens; see ``Backend`` for the verbs.
 
     Args:
@@ -67,9 +76,10 @@ class BanditBackend:
             for request in requests
         ]
 
-    def base_logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
-        uniform = -float(np.log(len(self._arms)))
-        return [datum.mask * uniform for datum in datums]
+    def logprobs(self, datums: Sequence[Datum], base: bool = False) -> list[Floats]:
+        if base:
+            return [datum.mask * -float(np.log(len(self._arms))) for datum in datums]
+        return [self._scored(datum)[0] for datum in datums]
 
     def update(
         self,
@@ -82,11 +92,7 @@ class BanditBackend:
         logprobs, total = [], 0.0
         for datum in datums:
             acts = np.flatnonzero(datum.mask)
-            states = [self._state(datum.tokens[:t]) for t in acts]
-            policies = [_softmax(self._logits(state)) for state in states]
-            arms = [self._index[datum.tokens[t]] for t in acts]
-            lp = np.zeros(len(datum.tokens))
-            lp[acts] = [np.log(policy[arm]) for policy, arm in zip(policies, arms, strict=True)]
+            lp, states, policies, arms = self._scored(datum)
             old, adv = datum.logprobs[acts], datum.advantages[acts]
             losses, slopes = loss_terms(loss_fn, lp[acts], old, adv, loss_fn_config)
             for state, policy, arm, loss, slope in zip(
@@ -128,6 +134,18 @@ class BanditBackend:
             if tokens[-1] == self.tokenizer.eos_token_id or tokens[-1] in params.stop_tokens:
                 break
         return Sample(tuple(tokens), tuple(logprobs))
+
+    def _scored(self, datum: Datum) -> tuple[Floats, list[Context], list[Floats], list[int]]:
+        """Return log-probabilities of a datum; of each act its state, its policy and its arm."""
+        acts = np.flatnonzero(datum.mask)
+        states = [self._state(datum.tokens[:t]) for t in acts]
+        policies = [_softmax(self._logits(state)) for state in states]
+        if unknown := {datum.tokens[t] for t in acts} - self._index.keys():
+            raise BackendError(f"the bandit does not know the token {min(unknown)}: it has digits")
+        arms = [self._index[datum.tokens[t]] for t in acts]
+        lp = np.zeros(len(datum.tokens))
+        lp[acts] = [np.log(policy[arm]) for policy, arm in zip(policies, arms, strict=True)]
+        return lp, states, policies, arms
 
     def _state(self, context: Context) -> Context:
         return context if self._memory is None else context[-self._memory :]

@@ -38,6 +38,7 @@ from ..errors import BackendError
 from ..losses import LIMITS, folded
 from . import (
     AdamParams,
+    Backend,
     Datum,
     Floats,
     LoraParams,
@@ -70,7 +71,7 @@ class _Update:
     adam: Any
 
 
-class MintBackend:
+class MintBackend(Backend):
     """A LoRA model on a MinT service. See the module's text for what happens on faults.
 
     Args:
@@ -180,9 +181,10 @@ class MintBackend:
                         self._lose(error)
         raise AssertionError("unreachable")
 
-    def base_logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
-        """Return the frozen base model's log-probability of each act token (0 off the mask)."""
-        return self._alone(lambda: self._base_logprobs(datums))
+    def logprobs(self, datums: Sequence[Datum], base: bool = False) -> list[Floats]:
+        """Return the log-probability of each act token; of the model's a forward pass tells it."""
+        verb = self._base_logprobs if base else self._logprobs
+        return self._alone(lambda: verb(datums))
 
     def update(
         self,
@@ -203,12 +205,12 @@ class MintBackend:
             return UpdateResult()
         with self._lock:
             if self._folds(loss_fn, loss_fn_config):
-                logprobs = self._alone(lambda: self._logprobs(datums))
+                logprobs = self.logprobs(datums)
                 datums = folded(datums, logprobs, loss_fn, loss_fn_config)
                 loss_fn, loss_fn_config = _PLAIN, {}
             types = self._types
             update = _Update(
-                [wire.to_datum(types, datum) for datum in datums],
+                [wire.to_datum(types, datum, loss_fn) for datum in datums],
                 loss_fn,
                 dict(loss_fn_config) or None,
                 wire.to_adam(types, adam),
@@ -229,7 +231,8 @@ class MintBackend:
         if loss_fn == _PLAIN and not folds:
             return
         name, config = (_PLAIN, None) if folds else (loss_fn, dict(loss_fn_config) or None)
-        data = [wire.to_datum(self._types, Datum((0, 0), *[np.array([0.0, 1.0])] * 3))]
+        one = Datum((0, 0), *[np.array([0.0, 1.0])] * 3)
+        data = [wire.to_datum(self._types, one, name)]
         what = f"--loss-fn {loss_fn}{' with a limit of ratios' * (folds and loss_fn == name)}"
         try:
             self._service.wait([self._trainer().forward(data, name, config)], what)
@@ -348,7 +351,7 @@ class MintBackend:
 
     def _logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
         """Return the log-probabilities by the weights as they are, which learn nothing from it."""
-        data = [wire.to_datum(self._types, datum) for datum in datums]
+        data = [wire.to_datum(self._types, datum, _PLAIN) for datum in datums]
         trainer = self._trainer()
         (forward,) = self._on_trainer(
             lambda: self._service.wait([trainer.forward(data, _PLAIN)], "the forward pass")

@@ -34,23 +34,25 @@ def to_params(types: Any, params: SamplingParams, index: int) -> Any:
     )
 
 
-def to_datum(types: Any, datum: Datum) -> Any:
-    """Return the SDK's Datum: position t predicts token t + 1, so all but the tokens shift."""
+def to_datum(types: Any, datum: Datum, loss_fn: str) -> Any:
+    """Return the SDK's Datum: position t predicts token t + 1, so all but the tokens shift.
+
+    What ``cross_entropy`` multiplies by is called weights there, and it takes nothing else.
+    """
 
     def shifted(values: Floats) -> Any:
         return np.asarray(values[1:], dtype=np.float32)
 
-    # Weights of 0 on the prompt matter for ``dro`` alone: its quadratic term does not vanish
-    # where the advantage does.
-    return types.Datum(
-        model_input=to_prompt(types, datum.tokens[:-1]),
-        loss_fn_inputs={
-            "target_tokens": np.asarray(datum.tokens[1:], dtype=np.int64),
-            "weights": shifted(datum.mask),
-            "logprobs": shifted(datum.logprobs),
-            "advantages": shifted(datum.advantages),
-        },
-    )
+    inputs = {"target_tokens": np.asarray(datum.tokens[1:], dtype=np.int64)}
+    if loss_fn == "cross_entropy":
+        inputs["weights"] = shifted(datum.advantages)
+    else:
+        # Weights of 0 on the prompt matter for ``dro`` alone: its quadratic term does not vanish
+        # where the advantage does.
+        inputs["weights"] = shifted(datum.mask)
+        inputs["logprobs"] = shifted(datum.logprobs)
+        inputs["advantages"] = shifted(datum.advantages)
+    return types.Datum(model_input=to_prompt(types, datum.tokens[:-1]), loss_fn_inputs=inputs)
 
 
 def to_adam(types: Any, adam: AdamParams) -> Any:
@@ -156,22 +158,28 @@ def losses(types: Any) -> tuple[str, ...]:
 
 def all_logprobs(forward: Any, datums: Sequence[Datum]) -> list[Floats]:
     """Return the log-probabilities of act tokens (0 elsewhere) that a forward pass gave."""
-    outputs = [output.get("logprobs") for output in forward.loss_fn_outputs]
-    if len(outputs) != len(datums) or any(output is None for output in outputs):
+    found = _told_logprobs(forward, datums)
+    if not found and datums:
         raise BackendError(
             "the service's forward pass gives no log-probabilities: this loss needs them. Choose "
             "another --loss-fn, and leave --ratio-cap and --ratio-mask out"
         )
-    return [_aligned(datum, output) for datum, output in zip(datums, outputs, strict=True)]
+    return found
 
 
 def to_result(forward: Any, step: Any, datums: Sequence[Datum]) -> UpdateResult:
     """Return the metrics of both requests, and the log-probabilities if every datum has them."""
     metrics = {**dict(forward.metrics or {}), **dict(step.metrics or {})}
+    told = {name: float(value) for name, value in metrics.items()}
+    return UpdateResult(told, _told_logprobs(forward, datums))
+
+
+def _told_logprobs(forward: Any, datums: Sequence[Datum]) -> list[Floats]:
+    """Return what a pass tells of every datum; nothing if it leaves one out."""
     outputs = [output.get("logprobs") for output in forward.loss_fn_outputs]
-    told = len(outputs) == len(datums) and all(output is not None for output in outputs)
-    logprobs = [_aligned(d, o) for d, o in zip(datums, outputs, strict=True)] if told else []
-    return UpdateResult({name: float(value) for name, value in metrics.items()}, logprobs)
+    if len(outputs) != len(datums) or any(output is None for output in outputs):
+        return []
+    return [_aligned(datum, output) for datum, output in zip(datums, outputs, strict=True)]
 
 
 def _aligned(datum: Datum, output: Any) -> Floats:

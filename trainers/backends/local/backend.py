@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import threading
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from ...errors import BackendError
 from ...losses import loss_terms, takes_whole
 from .. import (
     AdamParams,
+    Backend,
     Datum,
     Floats,
     LoraParams,
@@ -40,7 +40,7 @@ from .paths import choose
 from .weights import DEFAULT_MODEL
 
 
-class LocalBackend:
+class LocalBackend(Backend):
     """LoRA training and sampling on this machine.
 
     Args:
@@ -53,7 +53,7 @@ class LocalBackend:
         resume_from: a folder that ``save`` made, to go on from.
         init_from: a folder with an adapter in peft's format, whose weights are begun with.
 
-    Calls from several threads are safe; ``sample`` calls that come together run as one batch.
+    Calls from several threads are safe; one is at work at a time.
 
     Raises:
         BackendError: the model, device or checkpoint cannot be used.
@@ -83,23 +83,13 @@ class LocalBackend:
         self._budget = token_budget or (1024 if self.device.type == "cpu" else 16384)
         with self._memory("trying the model"):
             self._path = choose(model, self._budget)
-        self.notes = self._path.notes
+        self.notes, self.max_context = self._path.notes, self._path.max_context
+        self.stop_tokens = model.stop_tokens
         self._optimizer: torch.optim.AdamW | None = None
-        self._queue = _Queue(self._sample_now)
         if resume_from is not None:
             self._restore(Path(resume_from))
         elif init_from is not None:
             self._begin_with(Path(init_from))
-
-    @property
-    def max_context(self) -> int:
-        """The longest context with its response, in tokens."""
-        return self._path.max_context
-
-    @property
-    def stop_tokens(self) -> tuple[int, ...]:
-        """The ids that end a turn by the model's generation config."""
-        return self._model.stop_tokens
 
     # -- the four verbs ----------------------------------------------------------------------
 
@@ -107,13 +97,12 @@ class LocalBackend:
         self, requests: Sequence[SampleRequest], params: SamplingParams
     ) -> list[list[Sample]]:
         """Return ``n`` samples for each request; see ``Backend.sample``."""
-        longest = self.max_context
-        room = longest - params.max_tokens
+        room = self.max_context - params.max_tokens
         for request in requests:
             if not 0 < len(request.context) <= room:
                 raise BackendError(
                     f"a prompt of {len(request.context)} tokens with max_tokens="
-                    f"{params.max_tokens} does not fit the model's {longest} tokens. "
+                    f"{params.max_tokens} does not fit the model's {self.max_context} tokens. "
                     "Lower max_tokens, or shorten the prompts."
                 )
             low, high = min(request.context), max(request.context)
@@ -123,17 +112,13 @@ class LocalBackend:
                     f"those from 0 to {self._model.ids - 1}: the environment needs this model's "
                     "tokenizer"
                 )
-        return self._queue.put(list(requests), params)
+        with attention.LOCK, self._memory("sampling"):
+            return self._path.sampler.sample(requests, params)
 
-    def base_logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
-        """Return log-probabilities under the model without its LoRA weights."""
-        base = self._model.peft.disable_adapter()
-        with attention.LOCK, self._memory("scoring"), base:
-            return self._path.learner.logprobs(datums)
-
-    def logprobs(self, datums: Sequence[Datum]) -> list[Floats]:
-        """Return log-probabilities under the model as it is."""
-        with attention.LOCK, self._memory("scoring"):
+    def logprobs(self, datums: Sequence[Datum], base: bool = False) -> list[Floats]:
+        """Return log-probabilities by the model, with or without its LoRA weights."""
+        model = self._model.peft.disable_adapter() if base else nullcontext()
+        with attention.LOCK, self._memory("scoring"), model:
             return self._path.learner.logprobs(datums)
 
     def update(
@@ -200,12 +185,6 @@ class LocalBackend:
         return str(name), str(name)
 
     # -- inside ------------------------------------------------------------------------------
-
-    def _sample_now(
-        self, requests: Sequence[SampleRequest], params: SamplingParams
-    ) -> list[list[Sample]]:
-        with attention.LOCK, self._memory("sampling"):
-            return self._path.sampler.sample(requests, params)
 
     def _memory(self, doing: str) -> AbstractContextManager[None]:
         return in_memory(doing, self._budget, "--max-tokens")
@@ -290,54 +269,3 @@ class LocalBackend:
         if optimizer is not None:
             self._optimizer = torch.optim.AdamW(masters)
             self._optimizer.load_state_dict(optimizer)
-
-
-class _Queue:
-    """Runs ``sample`` calls that come together from several threads as one batch.
-
-    The first caller works for all that are waiting with the same parameters, so there is no
-    thread of its own to start, stop or fork.
-    """
-
-    def __init__(self, work: Any) -> None:
-        self._work = work
-        self._lock = threading.Lock()  # guards _waiting
-        self._turn = threading.Lock()  # held by the caller that works
-        self._waiting: list[_Job] = []
-
-    def put(self, requests: list[SampleRequest], params: SamplingParams) -> list[list[Sample]]:
-        job = _Job(requests, params)
-        with self._lock:
-            self._waiting.append(job)
-        with self._turn:
-            if not job.done:
-                self._run(self._take_alike(params))
-        if job.error is not None:
-            raise job.error
-        return job.result
-
-    def _take_alike(self, params: SamplingParams) -> list[_Job]:
-        with self._lock:
-            alike = [job for job in self._waiting if job.params == params]
-            self._waiting = [job for job in self._waiting if job.params != params]
-        return alike
-
-    def _run(self, jobs: Sequence[_Job]) -> None:
-        requests = [request for job in jobs for request in job.requests]
-        try:
-            results = self._work(requests, jobs[0].params)
-        except BaseException as error:
-            for job in jobs:
-                job.error, job.done = error, True
-            return
-        for job in jobs:
-            count = len(job.requests)
-            job.result, results, job.done = results[:count], results[count:], True
-
-
-class _Job:
-    def __init__(self, requests: list[SampleRequest], params: SamplingParams) -> None:
-        self.requests, self.params = requests, params
-        self.result: list[list[Sample]] = []
-        self.error: BaseException | None = None
-        self.done = False

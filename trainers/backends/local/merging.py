@@ -12,11 +12,11 @@ import torch
 from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from ...config import TrainConfig
+from ...config import RunConfig
 from .weights import model_folder
 
 
-def write_model(config: TrainConfig, checkpoint: Path, folder: Path, merged: bool) -> None:
+def write_model(config: RunConfig, checkpoint: Path, folder: Path, merged: bool) -> None:
     """Write the tokenizer, and a whole model in the run's dtype or its LoRA weights alone."""
     base = model_folder(str(config.base_model))
     AutoTokenizer.from_pretrained(base).save_pretrained(folder)

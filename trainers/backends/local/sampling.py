@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from .. import Sample, SampleRequest, SamplingParams
-from .attention import AfterShared, Whole, active, branch_attention, padding_bias
+from .attention import Tree, active, padding_bias
 from .blocks import newest_attention
 from .products import together
 
 _BLOCK = 256
 #: Rows that are drawn from at once: their float32 logits stay near the processor.
 _ROWS = 8
-#: Scores of one head, of all prompts, that are held while prompts go on from a shared beginning.
-_SCORES = 1 << 22
 
 Cache = list[tuple[Tensor, Tensor]]
 
@@ -89,11 +88,8 @@ class _Growing:
         def grid(x: Tensor) -> Tensor:  # [B*G, ...] -> [B, G, ...]
             return x.view(B, G, *x.shape[1:])
 
-        prefix, own = self._prefix[layer], (grid(keys), grid(values))
-        if q.device.type == "cpu":
-            out = newest_attention(grid(q), prefix, self._bias, *own, scaling)
-        else:
-            out = branch_attention(grid(q), prefix, self._bias, own, None, scaling)
+        own = (grid(keys), grid(values))
+        out = newest_attention(grid(q), self._prefix[layer], self._bias, *own, scaling)
         return out.flatten(0, 1)
 
     def _append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -156,8 +152,9 @@ class Sampler:
         cache, lengths, hidden = self._prefill([request.context for request in requests])
         state = State(requests, lengths, uniform.to(self._device), params, self._decode)
         branches = state.branches
-        logits = self._head(hidden)
-        state.take(*self._draw_first(logits, state))
+        # The first token of all branches comes from the one set of logits of their prompt.
+        logits = self._head(hidden).repeat_interleave(branches, 0)
+        state.take(*draw(logits, state.uniform(), params.temperature))
         plan = _Growing(cache, lengths, branches, params.max_tokens)
         while state.unfinished:
             kept = state.shrink()
@@ -169,39 +166,28 @@ class Sampler:
             state.take(*draw(self._head(hidden[:, 0]), state.uniform(), params.temperature))
         return state.samples()
 
-    def _draw_first(self, logits: Tensor, state: State) -> tuple[Tensor, Tensor]:
-        """The first token of all branches comes from the one set of logits of their prompt."""
-        spread = logits.repeat_interleave(state.branches, 0)
-        return draw(spread, state.uniform(), state.params.temperature)
-
     def _prefill(self, contexts: Sequence[Sequence[int]]) -> tuple[Cache, Tensor, Tensor]:
         """Return keys and values [B, K, P, d] a layer, lengths [B], last hidden states [B, D]."""
-        shared = _common_prefix(contexts)
-        longest = max(map(len, contexts))
-        if len(contexts) * (longest - shared) * longest > _SCORES:
-            shared = 0  # what is shared would be saved, but all scores of the rest be held
-        rest = [context[shared:] for context in contexts]
-        lengths = torch.tensor([len(row) for row in rest], device=self._device)
-        ids = _pad(rest, self._device)
-        positions = shared + torch.arange(ids.shape[1], device=self._device).expand_as(ids)
-        plan: Whole | AfterShared
+        shared = _common_prefix(contexts)  # it is the stem of a tree, or there is none
+        device = self._device
+        rest = _pad([context[shared:] for context in contexts], device)
+        many, longest = rest.shape
+        lengths = torch.tensor([len(context) - shared for context in contexts], device=device)
+        positions = shared + torch.arange(longest, device=device).expand_as(rest)
+        plan = Tree(lengths, longest, keep=True)
         if shared:
-            first = Whole(keep=True)
-            with active(first):
-                self._forward(_pad([contexts[0][:shared]], self._device), None)
-            plan = AfterShared(first.cache, ids.shape[1], self._device)
-        else:
-            plan = Whole(keep=True)
+            stem = torch.arange(shared, device=device)
+            plan = Tree(torch.tensor([shared], device=device), shared, many, longest, keep=True)
+            positions = torch.cat([stem, positions.flatten()])[None]
+            first = torch.tensor(contexts[0][:shared], device=device)
+            rest = torch.cat([first, rest.flatten()])[None]
         with active(plan):
-            hidden = self._forward(ids, positions)
-        rows = torch.arange(len(rest), device=self._device)
-        return plan.cache, lengths + shared, hidden[rows, lengths - 1]
+            hidden = self._forward(rest, positions)
+        last = shared + longest * torch.arange(many, device=device) + lengths - 1
+        return plan.cache, lengths + shared, hidden.flatten(0, 1)[last]
 
-    def _forward(self, ids: Tensor, positions: Tensor | None) -> Tensor:
-        if positions is None:
-            positions = torch.arange(ids.shape[1], device=self._device)[None]
-        out = self._body(input_ids=ids, position_ids=positions, use_cache=False)
-        hidden: Tensor = out[0]
+    def _forward(self, ids: Tensor, positions: Tensor) -> Tensor:
+        hidden: Tensor = self._body(input_ids=ids, position_ids=positions, use_cache=False)[0]
         return hidden
 
 
@@ -363,5 +349,4 @@ def _common_prefix(contexts: Sequence[Sequence[int]]) -> int:
 
 def _pad(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
     """Return [rows, longest], right-padded with 0."""
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows], device=device)
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True).to(device)
