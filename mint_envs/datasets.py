@@ -178,7 +178,8 @@ def _side(rows: list[tuple[str, Any]], split: str | None, source: str) -> list[t
     ]
     if not kept:
         raise DatasetError(
-            f"dataset={source!r} has {len(rows)} rows, too few for a split={split!r} of its own"
+            f"dataset={source!r} has {len(rows)} rows, too few for a split={split!r} of its own: "
+            "give it more, or take them all by split=all"
         )
     return kept
 
@@ -306,7 +307,11 @@ def _csv_rows(
                     on_broken(reader.line_num, fault)
                     continue
                 yield reader.line_num, {name: value or None for name, value in row.items()}
-    except (OSError, csv.Error, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise DatasetError(
+            f"'{path}' is no UTF-8 text ({error.reason}): save it as UTF-8"
+        ) from None
+    except (OSError, csv.Error) as error:
         raise DatasetError(f"'{path}' cannot be read: {error}") from error
 
 

@@ -94,6 +94,7 @@ def command(
                 f"{flag} {named} takes one ID and one model; leave it out for several"
             )
     check_folders(out, json_file, html_file, pass_rates)
+    _check(ids, prices)
     # What is wrong with an environment is said before a model is loaded.
     plans = [
         (plan, choose(plan)) for plan in (EvalPlan(env=i, settings=settings, **rest) for i in ids)
@@ -120,6 +121,15 @@ def command(
     if any(one.lost for one in done) and not any(one.outcomes for one in done):
         click.echo("mint-envs: no response could be had: see the warnings above", err=True)
         sys.exit(1)
+
+
+def _check(ids: tuple[str, ...], prices: tuple[float, float] | None) -> None:
+    for id in ids:
+        require(ids.count(id) == 1, f"{id} is named twice; once is enough")
+    require(
+        prices is None or min(prices) >= 0,
+        f"--prices {prices}: of a million tokens, numbers from 0 up",
+    )
 
 
 def _all_of(

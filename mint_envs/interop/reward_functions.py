@@ -302,7 +302,7 @@ def _given_by(call: Callable[..., Any], name: str, problem: Any, response: str) 
         return number_of(call(problem, problem.asked, response))
     except MintEnvsError:
         raise
-    except Exception as error:  # a user's function: whatever it raises
+    except (Exception, SystemExit) as error:  # a user's function: whatever it raises
         raise RewardError(
             f"{name} raised {type(error).__name__} on the response {response!r:.60}: {error}. It "
             "gets whatever a model writes: return 0 for what it cannot read"

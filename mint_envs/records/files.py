@@ -13,9 +13,13 @@ def check_folders(*paths: str | None) -> None:
     """Make sure, before the work begins, that its results can be written.
 
     Raises:
-        DatasetError: the folder of a path is not there, or may not be written to.
+        DatasetError: the folder of a path is not there, or may not be written to; or two are the
+            same file.
     """
+    named = [os.path.realpath(path) for path in paths if path]
     for path in filter(None, paths):
+        if named.count(os.path.realpath(path)) > 1:
+            raise DatasetError(f"{path!r} is named for two results: give each a file of its own")
         folder = Path(path).absolute().parent
         if not folder.is_dir():
             raise DatasetError(f"cannot write {path!r}: there is no folder {str(folder)!r}")
