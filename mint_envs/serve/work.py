@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import math
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -84,6 +84,10 @@ def warm(_: None, __: None) -> str:
 _QUICK_S = 0.2
 _OVERDUE_S = 1.0  # after which work that was thought quick is known to be slow
 _HOMESICK_S = 0.25  # after which work does not wait for its home any more
+#: So long slow work waits whose client went away from some that was under way, which costs a
+#: worker; each time twice as long, up to the second number. Who stays that long is served.
+_LEFT_S, _LONGEST_LEFT_S = 0.5, 8.0
+_LEAVERS = 4096  # clients of which this is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,7 @@ class _Piece:
     items: list[Any]
     quick: bool
     home: Home | None
+    wait_s: float  # before it is begun
     done: asyncio.Future[tuple[list[Any], float]]
     since: float = field(default_factory=time.monotonic)
     running: Future[Any] | None = None
@@ -112,6 +117,8 @@ class _Piece:
 
     def suits(self, slot: int, now: float) -> bool:
         """Whether a slot may have it: its home, or any, if it has none or has waited for it."""
+        if now - self.since < self.wait_s:
+            return False
         if self.home is None or self.home.slot == slot:
             return True
         return not self.home.only and now - self.since > _HOMESICK_S
@@ -140,6 +147,7 @@ class Desk:
         self._running: Counter[str] = Counter()  # pieces, by client
         self._busy: set[int] = set()  # slots
         self._slow_running = 0
+        self._leavers: OrderedDict[str, float] = OrderedDict()  # how long their slow work waits
 
     async def run(self, function: Work, task: Task[Any] | None, items: Sequence[Any]) -> list[Any]:
         """Run ``function(task, list of items) -> list``; keep the order. ``Lost`` stand in place.
@@ -211,11 +219,14 @@ class Desk:
     ) -> _Piece:  # fmt: skip
         quick = self._seconds.get((function, type(task)), math.inf) < _QUICK_S
         done = asyncio.get_running_loop().create_future()
-        return _Piece(client, function, task, items, quick, home, done)
+        wait_s = 0.0 if quick else self._leavers.get(client, 0.0)
+        return _Piece(client, function, task, items, quick, home, wait_s, done)
 
     async def _found(self, piece: _Piece) -> list[Any]:
         (self._quick if piece.quick else self._slow).put(piece.client, piece)
         self._begin_next()
+        if piece.wait_s:
+            asyncio.get_running_loop().call_later(piece.wait_s, self._begin_next)
         if piece.home is not None and piece.slot < 0 and not piece.home.only:
             asyncio.get_running_loop().call_later(_HOMESICK_S, self._begin_next)
         try:
@@ -285,6 +296,11 @@ class Desk:
             self._abandon(piece)
 
     def _abandon(self, piece: _Piece) -> None:
+        """End a piece under way that nobody waits for; its client's next slow work waits."""
+        before = self._leavers.pop(piece.client, _LEFT_S / 2)
+        self._leavers[piece.client] = min(2 * before, _LONGEST_LEFT_S)
+        if len(self._leavers) > _LEAVERS:
+            self._leavers.popitem(last=False)
         abandon = getattr(self.executor, "abandon", None)
         if abandon is not None:
             asyncio.get_running_loop().run_in_executor(None, abandon, piece.running)
@@ -302,6 +318,8 @@ class Desk:
                 piece.done.set_exception(error)
             else:
                 piece.done.set_result(found.result())
+                if not piece.quick:  # its client has stayed
+                    self._leavers.pop(piece.client, None)
         self._begin_next()
 
     def _give_up(self, piece: _Piece) -> None:

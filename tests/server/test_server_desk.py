@@ -291,6 +291,64 @@ def test_a_place_is_free_again_once_its_next_worker_is_up() -> None:
         pool.close()
 
 
+class Held:
+    """An executor whose work goes on until it is abandoned, or the test ends it."""
+
+    slots = 3
+
+    def __init__(self) -> None:
+        self.begun: list[Future[Any]] = []
+
+    def submit(self, function: Any, task: Any, item: Any) -> Future[Any]:
+        self.begun.append(Future())
+        self.begun[-1].set_running_or_notify_cancel()
+        return self.begun[-1]
+
+    def abandon(self, future: Future[Any]) -> None:
+        future.set_exception(Lost("it was given up"))
+
+
+@pytest.mark.parametrize("wait_s", [3600.0, 0.01])
+def test_who_leaves_slow_work_waits_before_more_of_it_is_begun(
+    wait_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "_LEFT_S", wait_s)
+    monkeypatch.setattr(work, "_LONGEST_LEFT_S", wait_s)
+    executor = Held()
+    desk = Desk(executor, 100)  # type: ignore[arg-type]
+
+    async def ask(client: str) -> asyncio.Task[Any]:
+        CLIENT.set(client)
+        task = asyncio.create_task(desk.run(nap, None, [0]))
+        await asyncio.sleep(0)
+        return task
+
+    async def all_of_it() -> None:
+        first = await ask("leaver")
+        while not executor.begun:
+            await asyncio.sleep(0)
+        first.cancel()
+        while not executor.begun[0].done():
+            await asyncio.sleep(0.001)
+        again, other = await ask("leaver"), await ask("other")
+        wanted = 2 if wait_s > 1 else 3
+        while len(executor.begun) < wanted:
+            await asyncio.sleep(0.001)
+        assert desk.waiting == 2
+        assert len(executor.begun) == wanted
+        if wanted == 2:  # it is the other's
+            executor.begun[1].set_result(([0], 1.0))
+            assert await other == [0]
+            again.cancel()
+            return
+        for future in executor.begun[1:]:
+            future.set_result(([0], 1.0))
+        assert [await again, await other] == [[0], [0]]
+        assert not desk._leavers  # who has stayed once is served at once again
+
+    asyncio.run(all_of_it())
+
+
 def test_programs_give_way_to_the_server() -> None:
     pool = Processes(1, nice=7)
     try:
