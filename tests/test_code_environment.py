@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import venv
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from mint_envs.code.packages import missing_packages
 from mint_envs.code.rows import problem_of_row, read_code_row
 from mint_envs.errors import DatasetError, SandboxUnavailable, SettingError
 from mint_envs.sandbox.environment import PythonEnvironment, environment_of
-from mint_envs.sandbox.worker import SandboxWorker, TierRefused
+from mint_envs.sandbox.worker import SandboxWorker, TierRefused, configuration
 
 DOUBLE = [{"stdin": "4\n", "stdout": "8\n"}]
 USES = "```python\nfrom doubling import double\nprint(double(int(input())))\n```"
@@ -141,7 +142,10 @@ def test_refused_rows_may_be_left_out(tmp_path: Path, python: str) -> None:
         CodeTask(dataset=str(path), skip_refused=True)
 
 
-def test_an_interpreter_in_tmp_is_refused_by_namespaces() -> None:
-    found = PythonEnvironment(sys.executable, ("/tmp/python/lib/python3.11",), (), "")
-    with pytest.raises(TierRefused, match="/tmp/python/lib"):
-        SandboxWorker("namespaces", environment=found)
+def test_an_interpreter_in_tmp_is_refused_by_namespaces_and_an_environment_is_not() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        found = PythonEnvironment(sys.executable, (folder,), (), "")
+        assert configuration("namespaces", (), (), "", found)
+        (Path(folder) / "os.py").write_text("")
+        with pytest.raises(TierRefused, match=folder):
+            SandboxWorker("namespaces", environment=found)
