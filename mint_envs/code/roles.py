@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from .asserts import literal
 from .collect import Collected, refused
 from .names import BUILTINS
 from .source import nodes_in
@@ -35,7 +36,8 @@ class Roles:
         self._names = frozenset(names) - BUILTINS
         self._nodes = list(nodes_in([tree]))
         self._errors = self._error_names()
-        self.classes = {n for n in self._names - self._errors if _is_class_name(n)}
+        asked = self._asked_kinds()
+        self.classes = {n for n in self._names - self._errors if _is_class_name(n) or n in asked}
         self._holders = self._held()
 
     def of(self) -> tuple[tuple[str, str], ...]:
@@ -62,6 +64,12 @@ class Roles:
                 kinds = [node.args[0]]
             found |= {n.id for n in nodes_in(kinds) if isinstance(n, ast.Name)}
         return found & self._names
+
+    def _asked_kinds(self) -> set[str]:
+        """Return ``LRU`` of ``isinstance(c, LRU)``."""
+        kinds = [node.args[1:] for node in self._nodes
+                 if isinstance(node, ast.Call) and _last(node.func) in _ASK_KINDS]  # fmt: skip
+        return {n.id for part in kinds for n in nodes_in(part) if isinstance(n, ast.Name)}
 
     def _held(self) -> dict[str, str]:
         """Return {variable: the name of the program's whose result it holds}."""
@@ -101,12 +109,14 @@ class Roles:
         found = set()
         for node in self._nodes:
             inner: ast.AST | None = None
-            if isinstance(node, ast.Attribute) and node.attr not in _PLAIN:
+            if isinstance(node, ast.Attribute):
                 inner = node.value
             elif isinstance(node, ast.Call):
                 inner = node.func
             if inner is not None and not isinstance(inner, ast.Constant):
-                found.add(self._maker(inner) or self._holders.get(_variable(inner), ""))
+                maker = self._maker(inner) or self._holders.get(_variable(inner), "")
+                plain = isinstance(node, ast.Attribute) and node.attr in _PLAIN
+                found |= set() if plain and not _in_capitals(maker) else {maker}
             if isinstance(node, ast.withitem):
                 found.add(self._maker(node.context_expr))
             elif isinstance(node, _FUNCTION):
@@ -125,10 +135,18 @@ class Roles:
         }
 
     def _values(self) -> set[str]:
-        """Return the names that are compared or looked into, and never called or handed on."""
+        """Return the names that are compared or looked into, and never called or handed on.
+
+        One in capitals is a constant, if no other function is called with it than ``len`` and such.
+        """
         called: set[str] = set()
         seen: set[str] = set()
+        used: set[str] = set()
         for node in self._nodes:
+            if isinstance(node, ast.Call):
+                parts = [node.func, *(k.value for k in node.keywords)]
+                parts += [] if getattr(node.func, "id", "") in _LOOK else node.args
+                used |= {n.id for n in parts if isinstance(n, ast.Name)}
             if isinstance(node, ast.Call):
                 called |= {n.id for n in (node.func, *node.args) if isinstance(n, ast.Name)}
                 called |= {k.value.id for k in node.keywords if isinstance(k.value, ast.Name)}
@@ -138,7 +156,8 @@ class Roles:
                 seen.add(node.value.id)
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 called.add(node.value.id)
-        return (seen & self._names) - called
+        constants = {n for n in self._names if _in_capitals(n)} - used - self.classes
+        return ((seen & self._names) - called) | constants
 
     # -- what is refused
 
@@ -155,7 +174,10 @@ class Roles:
             elif isinstance(node, ast.Call) and _last(node.func) in _ASSERTIONS:
                 sides = list(node.args[:2])
             for side in sides:
-                if self._is_object(side):
+                others = [one for one in sides if one is not side]
+                if self._is_object(side) and not (
+                    self._is_class_constant(side) and all(literal(one)[0] for one in others)
+                ):
                     raise refused(
                         f"{ast.unparse(node)[:80]!r} compares an object of the program's, so the "
                         "program would make its own verdict. Compare something plain of it"
@@ -178,6 +200,10 @@ class Roles:
         made = self._maker(node) or ("" if name in self._sometimes else self._holders.get(name, ""))
         if made in self.classes and made != _STATELESS:
             return True
+        return self._is_class_constant(node)
+
+    def _is_class_constant(self, node: ast.AST) -> bool:
+        """Tell of ``C.LIMIT``: a plain value, or an object, which equals no plain one."""
         return (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
                 and node.value.id in self.classes)  # fmt: skip
 
@@ -228,12 +254,20 @@ class Roles:
         return found
 
 
+#: What looks into a value, and calls nothing that it is given.
+_LOOK = {"len", "sum", "list", "tuple", "set", "dict", "any", "all", "enumerate", "reversed"}
+_ASK_KINDS = ("isinstance", "issubclass", "assertIsInstance", "assertNotIsInstance")
 _ASSERTIONS = {"assertEqual", "assertEquals", "assertNotEqual", "assertLess", "assertGreater",
                "assertLessEqual", "assertGreaterEqual", "assertAlmostEqual"}  # fmt: skip
 
 
 def _is_class_name(name: str) -> bool:
-    return name[:1].isupper() and not (len(name) > 1 and name.isupper())
+    return name[:1].isupper() and not _in_capitals(name)
+
+
+def _in_capitals(name: str) -> bool:
+    """Tell of ``PRIMES``, a constant, and of ``LRU``, a class perhaps."""
+    return len(name) > 1 and name.isupper()
 
 
 def _asks_for_none(node: ast.AST) -> bool:
