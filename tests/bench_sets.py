@@ -19,8 +19,10 @@ sys.path.insert(0, str(HERE))
 
 import planted_odd  # noqa: E402 - found by the line above, as pytest finds them
 import planted_rewards  # noqa: E402
+import planted_third  # noqa: E402
 import sound_odd  # noqa: E402
 import sound_rewards  # noqa: E402
+import sound_third  # noqa: E402
 from benching import written  # noqa: E402
 from reward_problems import problems  # noqa: E402
 
@@ -43,11 +45,11 @@ def report_of(file: str, name: str, form: str, golds: str, **more: Any) -> Repor
 def every() -> list[tuple[str, str, str, str, str]]:
     """Return (set, file, function, form, golds) of all functions."""
     found = []
-    for module in (planted_rewards, planted_odd):
+    for module in (planted_rewards, planted_odd, planted_third):
         rows, file = module.PLANTED.items(), f"{module.__name__}.py"
         found += [("planted", file, n, f, g) for n, (f, g, _) in rows]
         found += [("twin", file, f"{n}_mended", f, g) for n, (f, g, _) in rows]
-    for module in (sound_rewards, sound_odd):
+    for module in (sound_rewards, sound_odd, sound_third):
         found += [("sound", f"{module.__name__}.py", n, *rest) for n, rest in module.SOUND.items()]
     return found
 

@@ -24,6 +24,9 @@ ASKED = {
     "tuple": "Give the point as a Python tuple alone in a fenced code block, ```python.",
     "choice": "Choose A, B, C or D and end with 'The answer is (X)'.",
     "spanish": "Termina con una línea 'Respuesta: ' y la palabra.",
+    "line": "End with a line 'Result: ' and the answer.",
+    "brackets": "Put the answer in double brackets, such as [[cat]].",
+    "sections": "Use the headings ## Plan, ## Work and ## Answer, in this order.",
     "call": 'Call the tool: {"name": "submit", "arguments": {"answer": "..."}}.',
 }
 
@@ -132,6 +135,31 @@ GOLDS: dict[str, list[tuple[str, str]]] = {
         ("¿De qué color es la nieve?", "blanco"),
         ("¿Qué animal ladra?", "perro"),
         ("¿Cuál es el segundo mes?", "febrero"),
+    ],
+    "slashes": [
+        ("Three of four is what share, as a fraction?", "3/4"),
+        ("Two of five is what share, as a fraction?", "2/5"),
+        ("Which fraction is five less than 4 2/3?", "-1/3"),
+    ],
+    "roman": [
+        ("How is 14 written in Roman numerals?", "XIV"),
+        ("How is 49 written in Roman numerals?", "XLIX"),
+        ("How is 2024 written in Roman numerals?", "MMXXIV"),
+    ],
+    "times": [
+        ("When is it half an hour after 14:00?", "14:30"),
+        ("When is it ten minutes before 9:15?", "09:05"),
+        ("When is it three hours after 20:45?", "23:45"),
+    ],
+    "hex": [
+        ("How is 255 written in hexadecimal?", "0xff"),
+        ("How is 26 written in hexadecimal?", "0x1a"),
+        ("How is 4096 written in hexadecimal?", "0x1000"),
+    ],
+    "aliases": [
+        ("Who wrote 'Hamlet'?", "William Shakespeare|Shakespeare"),
+        ("Which river flows through Cairo?", "the Nile|Nile"),
+        ("Which country is also called Holland?", "the Netherlands|Netherlands"),
     ],
     "unreadable": [
         ("What is 61 + 3?", "64"),

@@ -9,10 +9,12 @@ from typing import Any
 import known_rewards
 import planted_odd
 import planted_rewards
+import planted_third
 import pytest
 import reward_problems
 import sound_odd
 import sound_rewards
+import sound_third
 
 from mint_envs.bench.target.functions import adapt, number_of
 
@@ -39,14 +41,23 @@ WRITTEN = {
     "tuple": "```python\n{}\n```",
     "choice": "Let me see. The answer is ({}).",
     "spanish": "Veamos.\nRespuesta: {}",
+    "line": "Let me see.\nResult: {}",
+    "brackets": "Let me see. [[{}]]",
+    "sections": "## Plan\nSo.\n## Work\nSo.\n## Answer\n{}",
     "call": '{{"name": "submit", "arguments": {{"answer": "{}"}}}}',
 }
 #: Of these a right response shows the fault, or nothing shows it in one call.
 AT_ONCE = {"evaluates", "by_lot", "by_hash", "by_the_hour", "a_little_over", "kept_by_prompt",
-           "longer_is_worse"}  # fmt: skip
+           "longer_is_worse", "pays_length"}  # fmt: skip
 
-PLANTED = [(module, name) for module in (planted_rewards, planted_odd) for name in module.PLANTED]
-SOUND = [(module, name) for module in (sound_rewards, sound_odd) for name in module.SOUND]
+PLANTED = [
+    (module, name)
+    for module in (planted_rewards, planted_odd, planted_third)
+    for name in module.PLANTED
+]
+SOUND = [
+    (module, name) for module in (sound_rewards, sound_odd, sound_third) for name in module.SOUND
+]
 
 
 def score(module: Any, name: str, row: dict[str, Any], text: str) -> float | None:
