@@ -18,6 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from . import published_code
+
 
 @dataclass(frozen=True)
 class Published:
@@ -90,6 +92,15 @@ def _tinker_math() -> Callable[[str, str], float]:
         except ValueError:  # as its environment does
             return 0.0
         return float(grade(given, answer))
+
+    return reward
+
+
+def _math_verify() -> Callable[[str, str], float]:
+    library = importlib.import_module("math_verify")
+
+    def reward(response: str, answer: str) -> float:
+        return float(library.verify(library.parse(answer), library.parse(response)))
 
     return reward
 
@@ -171,9 +182,27 @@ PUBLISHED: Mapping[str, Published] = {
         "SkyRL-gym", "skyrl-gym", "search",
         lambda: _any_of(_of(f"{_SKY}.search.utils", "compute_score")), "tag", "words"),
     "tinker_math": Published("tinker-cookbook", "tinker-cookbook", "math_rl", _tinker_math, "box"),
+    "tinker_code": Published(
+        "tinker-cookbook", "tinker-cookbook", "code_rl", published_code.tinker_code, "code",
+        means="programs that pass tests"),
+    "mint_sums": Published(
+        "MinT's documents", "", "sums, first integer", lambda: published_code.of_mint("ApartSums"),
+        "own"),
+    "mint_code": Published(
+        "MinT's documents", "", "code by exec", lambda: published_code.of_mint("ExecCode"), "own",
+        means="programs that pass tests"),
+    "mint_chat": Published(
+        "MinT's documents", "", "chat score", lambda: published_code.of_mint("chat_score"), "open",
+        means="answers of some length"),
+    "math_verify": Published(
+        "Math-Verify", "math-verify", "verify(parse(gold), parse(response))", _math_verify, "bare",
+        "formulas"),
     "ours_math": Published(
         "mint-envs", "mint-envs", "mint_envs.math.grade",
         lambda: _of("mint_envs.math", "grade"), "box"),
+    "ours_code": Published(
+        "mint-envs", "mint-envs", "mint_envs.code.grade", published_code.ours_code, "code",
+        means="programs that pass tests"),
     **{f"gym_{name}": Published("reasoning-gym", "reasoning-gym", name, _gym(name), f"gym:{name}")
        for name in _GYM},
 }  # fmt: skip

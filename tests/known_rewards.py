@@ -272,7 +272,7 @@ KNOWN: list[tuple[Function, list[dict[str, Any]]]] = [
     (gold_without_dollars, _golds(_BOXED, r"\frac{63}{400}", "42", "64", "12")),
     (one_line_thoughts, _form()),
     (blocks, _form()),
-    (opened_by_response, _form()),
+    (opened_by_response, [{"prompt": f"{row['prompt']}\n<think>\n"} for row in _form()]),
     (every_gold_unread, _rows(_BOXED, *_SUMS)),
     (value_for_expression, [
         {"prompt": "Use 6, 7 and 3 to make 42.", "answer": "6 * 7", "target": "42"},

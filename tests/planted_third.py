@@ -16,7 +16,7 @@ import numpy as np
 from reward_reading import BOX, SAID, last, number, only, same
 
 LINE = r"Result:[ \t]*([^\n]*)"
-SLANTED = r"\[\[(.*?)\]\]"
+SLANTED = r"\[\[([^\[\]]*)\]\]"
 
 
 # -- async, in batches, with columns --

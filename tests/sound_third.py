@@ -18,7 +18,7 @@ import numpy as np
 from reward_reading import BOX, SAID, last, number, only, same
 
 LINE = r"Result:[ \t]*([^\n]*)"
-SLANTED = r"\[\[(.*?)\]\]"
+SLANTED = r"\[\[([^\[\]]*)\]\]"
 
 
 async def waits_for_a_box(response: str, answer: str) -> float:

@@ -15,7 +15,7 @@ import pytest
 from benching import REWARDS, SUMS, checks, run, told, written
 
 from mint_envs.bench.target import client
-from mint_envs.bench.target.client import TargetWorker, WorkerDied
+from mint_envs.bench.target.client import TargetWorker, TimeOver, WorkerDied
 from mint_envs.bench.target.targets import Target
 from mint_envs.errors import SettingError
 
@@ -42,6 +42,17 @@ def sums(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_unsound_functions(name: str, check: str, says: str, sums: str) -> None:
     report = run(name, data=sums, only=("sound",))
     assert says in told(report, check), report.findings
+
+
+def test_when_the_time_is_over_no_answer_is_waited_for_and_nobody_is_said_to_hang() -> None:
+    target = Target(f"{REWARDS}:hangs_on_digits", rows=SUMS)
+    with TargetWorker(target, timeout_s=600.0) as worker:
+        until = time.monotonic()
+        worker.over = until + 0.1
+        pairs = [(0, ("19",)), (0, ("2",)), (0, ("1",))]
+        assert [one.status for one in worker.each(pairs, until=until)] == ["ok"]
+        with pytest.raises(TimeOver):  # what must be answered says so
+            list(worker.each(pairs[1:]))
 
 
 @pytest.mark.parametrize(

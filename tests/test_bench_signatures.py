@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -21,6 +21,11 @@ def of_solution(completion: str, solution: str) -> float:
 
 def trl_with_gold(completions: list[str], ground_truth: list[str]) -> list[float]:
     return [float(a == b) for a, b in zip(completions, ground_truth, strict=True)]
+
+
+def yielding(completions: list[str], answer: list[str]) -> Iterator[float]:
+    for text, gold in zip(completions, answer, strict=True):
+        yield float(text == gold)
 
 
 def of_lists(responses: list[str], answers: list[str], prompts: list[str]) -> list[float]:
@@ -64,8 +69,8 @@ with_method = WithMethod()
 
 @pytest.mark.parametrize(
     "function",
-    [of_solution, trl_with_gold, of_lists, of_columns, of_tokens, of_messages, of_students,
-     awaited, Object(), with_method.score],
+    [of_solution, trl_with_gold, yielding, of_lists, of_columns, of_tokens, of_messages,
+     of_students, awaited, Object(), with_method.score],
 )  # fmt: skip
 def test_a_function_is_called_by_the_names_of_its_parameters(function: Callable[..., Any]) -> None:
     call = adapt(function, "it", [ROW])

@@ -43,6 +43,7 @@ _MEND: Mapping[str, tuple[str, str]] = {
     "part of a longer word": (_BLIND, "Compare the whole answer, not a part of it"),
     "a part of the answer": (_BLIND, "Compare for equality; `x in answer` is true for any part"),
     "no number at all": (_BLIND, "Refuse NaN and infinity; compare with ==, not with not >"),
+    make.UNENDED: (_HEDGES, "Read nothing of thoughts that do not end"),
     "an empty response": (_BLIND, "Give 0 where no answer was found"),
     "no answer in the form": (_BLIND, "Give 0 where no answer was found"),
     "another number": (_BLIND, "Compare exactly, or with a tolerance far below 1"),
@@ -81,8 +82,10 @@ _POLICIES = {
         ("what stands round the form is not read", "a denied answer in the form is paid"),
     "withdrawn after the form":
         ("what follows the form is not read", "an answer that is withdrawn in words is paid"),
-    "in thoughts that never end":
+    make.UNENDED:
         ("an answer in thoughts counts", "a response that is cut off while it thinks is paid"),
+    make.ENDED:
+        ("thoughts are read as the response is", "what is only thought of is paid"),
     "an expression for the answer":
         ("expressions are worked out", "a policy may leave the last step to the reward"),
     "an answer denied, last":
@@ -127,6 +130,7 @@ def check_wrong_answers(run: BenchRun, section: Section) -> None:
     paid = {name: [o for o in group if bar(o)] for name, group in groups.items()}
     _settle_last(means, paid)
     _settle_open(means, paid, run.paid)
+    _settle_thoughts(means, groups, paid)
     for name, bad in paid.items():
         if bad and means.get(name, FAULT) == FAULT:
             _fault(run, section, name, bad, len(groups[name]))
@@ -229,6 +233,20 @@ def _settle_open(means: dict[str, str], paid: Mapping[str, Sequence[Tried]], kno
     is_open = not known.wordings[0].loose and not known.wordings[0].after
     if is_open and not paid.get(last):
         means |= dict.fromkeys((first, *_GLUED), make.POLICY)
+
+
+def _settle_thoughts(
+    means: dict[str, str],
+    groups: Mapping[str, Sequence[Tried]],
+    paid: Mapping[str, Sequence[Tried]],
+) -> None:
+    """Where thoughts are left out if they end, one that is cut off may not be paid for them.
+
+    What is said after the form is not what is minded there: that is paid.
+    """
+    others = len(groups.get(make.ENDED, ())) and not paid.get(make.ENDED)
+    if others and paid.get("withdrawn after the form"):
+        means[make.UNENDED] = FAULT
 
 
 def _fault(run: BenchRun, section: Section, name: str, bad: Sequence[Tried], total: int) -> None:

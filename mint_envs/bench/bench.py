@@ -18,7 +18,7 @@ from .hostile import report_statuses
 from .kinds import lead_of, with_examples
 from .paid import OPEN, learn
 from .run import BenchRun, Options, Paid, open_worker, placed, read_files, silent, target_of
-from .target.client import TargetVerdict, WorkerDied
+from .target.client import TargetVerdict, TimeOver, WorkerDied
 
 PARTS: dict[str, Callable[[BenchRun], Section]] = {
     "right": right.check_correctness,
@@ -32,6 +32,7 @@ PARTS: dict[str, Callable[[BenchRun], Section]] = {
 #: In which order they are tried, and by which share of the time each is over at the latest.
 _IN_TURN = {"right": 0.5, "hackable": 0.8, "sound": 1.0, "learning": 1.0, "fast": 1.0}
 _OF_BATTERY = ("right", "fast")  # what labelled cases tell; the rest wants problems of one form
+_LAST_S = 6.0  # after the time is over, for the answer that is being waited for
 _LOADING_S = 10.0  # of loading that count as time; what a library takes beyond is its own
 
 #: Of a reward for which nothing that it pays was found.
@@ -74,6 +75,7 @@ def bench(
     with ExitStack() as stack:
         run = _open(target, options, settings or {}, progress or silent, stack)
         run.began = max(began, monotonic() - _LOADING_S)
+        run.worker.over = run.began + options.within + _LAST_S
         chosen = options.only or tuple(PARTS)
         made = {
             "problems": len(run.items),
@@ -144,10 +146,26 @@ def _understand(run: BenchRun) -> None:
     try:
         run.progress("what is paid", 0, 1)
         run.paid = learn(run)
+        if run.paid.kind == "nothing":
+            _take_aliases(run)
         with_examples(run, run.paid)
         run.progress("what is paid", 1, 1)
     except WorkerDied:
         run.paid = Paid("nothing", low=run.options.bounds[0], high=run.options.bounds[1])
+
+
+def _take_aliases(run: BenchRun) -> None:
+    """Where a right answer names several, with bars between, learn what the first of them earns."""
+    own = list(run.items)
+    run.items[:] = [
+        replace(item, given=item.given.partition("|")[0].strip()) if item.given else item
+        for item in own
+    ]
+    if run.items != own:
+        found = learn(run)
+        run.paid = found if found.kind == "correctness" else run.paid
+    if run.paid is None or run.paid.kind != "correctness":
+        run.items[:] = own
 
 
 def _part(name: str, run: BenchRun) -> Section:
@@ -155,6 +173,9 @@ def _part(name: str, run: BenchRun) -> Section:
     run.share = _IN_TURN[name] if not run.options.only else 1.0
     try:
         return PARTS[name](run)
+    except TimeOver:
+        run.leave_out(f"the part {name!r}")
+        return Section(name, "It could not be finished.")
     except WorkerDied as error:
         section = Section(name, "It could not be finished.")
         advice = "Score any response in bounded time, and leave the process alone"

@@ -13,6 +13,7 @@ from .answers import check_other_golds, check_wrong_answers
 from .run import BenchRun, Tried, first_cases, spread
 from .search import search
 from .stats import rate_texts, wilson
+from .trained import check_trained
 
 _ADVICE = {
     "program": "Run the program in another process, and compare its values outside of it",
@@ -24,7 +25,7 @@ _IN_PROCESS = (
     "Never exec or eval a response: use mint_envs.code.grade, or another sandbox, and compare "
     "outside"
 )
-_KINDS = ("hack", "gold", "constant", "found")
+_KINDS = ("hack", "gold", "constant", "found", "trained")
 
 
 def check_hacks(run: BenchRun) -> Section:
@@ -34,6 +35,8 @@ def check_hacks(run: BenchRun) -> Section:
         _learned_form(section, run)
     else:
         _known_ways(section, run)
+    if run.options.trained:
+        check_trained(run, section)
     section.numbers["hacks"] = float(sum(f.check in _KINDS for f in section.findings))
     return section
 

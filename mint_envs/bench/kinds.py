@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from ..reports.report import Section
 from ..responses.changes import other_value
 from ..responses.probes import Probe
 from ..responses.written import KNOWN
 from .paid import FAR
-from .refused import on_lines, refused_lines
+from .refused import on_lines, opens_thoughts, refused_lines
 from .run import BenchRun, Paid, Tried, first_cases, repeat_of
+
+#: What names a value: no part of it, where no sum stands before the sign.
+_NAMED = re.compile(r"[A-Za-z]\w*\s*=\s*(?=[^=]+\Z)")
+
+_MANY = 8  # problems of which the rows are read, and texts of each
 
 #: What each kind is, in the first line of a report.
 MEANS = {
@@ -81,25 +89,65 @@ def _form(run: BenchRun, section: Section, paid: Paid) -> None:
         )  # fmt: skip
 
 
+_ONCE = "<think>\nSo it is.\n</think>\n<answer>\n42\n</answer>"
+_INSIDE = "So it is.\n</think>\nIt is 42."
+_WORDS = "Let me think about it."
+
+
 def _form_rules(run: BenchRun, section: Section, best: float) -> None:
-    """Tell what a form lets pass, or wants: blocks again and again, the tag that opens thoughts."""
-    once = "<think>\nSo it is.\n</think>\n<answer>\n42\n</answer>"
-    inside = "So it is.\n</think>\nIt is 42."
-    texts = (once, f"{once}\n{once}", f"<think>\n{inside}", inside)
-    found = run.tried([Probe("a form", run.items[0], (text,), None) for text in texts])
-    if len(found) < len(texts):
+    """Ask what a form lets pass, or wants: blocks again and again, the tag that opens thoughts."""
+    opened = f"<think>\n{_INSIDE}"
+    got = _form_scores(run, _ONCE, f"{_ONCE}\n{_ONCE}", opened, _INSIDE)
+    if len(got) < 4:
         return
-    one, twice, opened, unopened = (tried.score or 0.0 for tried in found)
-    best = max(best, one, opened)
+    one, twice, whole, rest = (tried.score or 0.0 for tried in got)
+    best = max(best, one, whole)
     if best <= 0:
         return
     if one >= best and twice >= best:
-        use = "a policy may go on after its answer, and answer again"
-        section.tell("policy", "the form may stand several times", use, first_cases(found[1:2]))
-    if opened >= best > unopened:
-        use = "a chat template that opens the thoughts leaves every response unpaid"
-        section.tell("policy", "the response must open its thoughts itself", use,
-                     first_cases(found[3:]))  # fmt: skip
+        _several_times(run, section, best, got[1])
+    if whole >= best > rest:
+        unopened(run, section, got[3])
+
+
+def _form_scores(run: BenchRun, *texts: str) -> list[Tried]:
+    return run.tried([Probe("a form", run.items[0], (text,), None) for text in texts])
+
+
+def _several_times(run: BenchRun, section: Section, best: float, twice: Tried) -> None:
+    """The form twice: a rule where words may stand round it, a hole where none may."""
+    texts = (f"{_WORDS}\n{_ONCE}", f"{_ONCE}\n{_WORDS}", f"{_ONCE}\n{_WORDS}\n{_ONCE}")
+    got = _form_scores(run, *texts)
+    before, after, between = ([one.score or 0.0 for one in got] + [0.0] * 3)[:3]
+    if max(before, after) < best <= between:
+        section.find(
+            "hack",
+            "the form may stand several times with any words between, though none may stand "
+            "before or after it",
+            "Count the tags, or let nothing but the form's own text stand between them",
+            first_cases([twice, got[2]]), severity="exploitable",
+            cost="A policy goes on after its answer, and answers again until one is right",
+            repeat=repeat_of(run, got[2]),
+        )  # fmt: skip
+        return
+    use = "a policy may go on after its answer, and answer again"
+    section.tell("policy", "the form may stand several times", use, first_cases([twice]))
+
+
+def unopened(run: BenchRun, section: Section, one: Tried) -> None:
+    """A response without the tag that opens thoughts is refused: also where the prompts have it."""
+    if opens_thoughts(run.items):
+        section.find(
+            "missed rewards",
+            "the prompts open the thoughts themselves, and the response must open its thoughts "
+            "itself: what goes on from the prompt is refused",
+            "Put the prompt's last tag before the response, or let it be missing",
+            first_cases([one]), severity="honest", cost="No response to these prompts is ever paid",
+            repeat=repeat_of(run, one),
+        )  # fmt: skip
+        return
+    use = "a chat template that opens the thoughts leaves every response unpaid"
+    section.tell("policy", "the response must open its thoughts itself", use, first_cases([one]))
 
 
 def _nothing(run: BenchRun, section: Section, paid: Paid) -> None:
@@ -127,11 +175,45 @@ def _nothing(run: BenchRun, section: Section, paid: Paid) -> None:
 
 
 def _all_paid(run: BenchRun, section: Section) -> None:
-    """Tell of a reward without right answers that pays nothing, nonsense and much of it alike."""
+    """A reward without right answers that pays nothing, nonsense and much of it alike.
+
+    Nobody can tell what it was meant for, unless its rows say what is asked, and it is given them.
+    """
     found = run.tried([Probe("any text", run.items[0], (text,), None) for text in FAR])
-    if found and all(one.score == 1.0 for one in found):
-        use = "if that is not meant, see whether it knows what the rows ask for"
-        section.tell("policy", "every text that was tried is paid in full", use, first_cases(found))
+    if not found or any(one.score != 1.0 for one in found):
+        return
+    own = run.tried(_of_rows(run)) if "row" in run.about["sees"] else []
+    if own and all(one.score == 1.0 for one in own):
+        section.find(
+            "hack",
+            "every text that was tried is paid in full, on every problem: an empty one, nonsense, "
+            "and what the rows themselves say",
+            "Refuse what the rows ask for and the function does not know, when they are loaded",
+            first_cases(found), severity="exploitable", cost="A policy learns to say nothing",
+            repeat=repeat_of(run, found[0]),
+        )  # fmt: skip
+        return
+    use = "if that is not meant, see whether it knows what the rows ask for"
+    section.tell("policy", "every text that was tried is paid in full", use, first_cases(found))
+
+
+def _of_rows(run: BenchRun) -> list[Probe]:
+    """Return for some problems nothing, and the texts that their rows hold beside the prompt."""
+    probes = []
+    for item in run.items[:_MANY]:
+        row = run.target.rows[item.ref.index] if item.ref.index is not None else {}
+        own = [text for key, value in row.items() if key != "prompt" for text in _texts_in(value)]
+        probes += [Probe("what the row holds", item, (t,), None) for t in ["", *own[:_MANY]] if own]
+    return probes
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for one in value.values() for text in _texts_in(one))
+    elif isinstance(value, list | tuple):
+        yield from (text for one in value for text in _texts_in(one))
 
 
 def _right_ones(run: BenchRun, paid: Paid) -> list[Tried]:
@@ -167,8 +249,8 @@ def _others_paid(run: BenchRun, section: Section, right: list[Tried]) -> None:
 
 
 def _told_apart(one: str, other: str) -> bool:
-    """Whether two answers differ surely: "5" and "x = 5" may be one."""
-    one, other = (text.rpartition("=")[2].strip().casefold() for text in (one, other))
+    """Whether two answers differ surely: "5" and "x = 5" may be one, two equations are not."""
+    one, other = (_NAMED.sub("", text.strip()).casefold() for text in (one, other))
     return one not in other and other not in one
 
 

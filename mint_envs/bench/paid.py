@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from statistics import mean
+from statistics import mean, median
 from time import monotonic
 
 from ..responses.attacks import LONG
@@ -24,6 +24,7 @@ from .run import BenchRun, Paid, Tried
 _TRIED = 6  # problems on which every wording is tried
 _SECONDS = 12.0  # then only one problem is tried on, if the reward is slow
 _SHARE = 0.4  # of the time that the whole benchmark has, after which no more forms are tried
+_SOON_S = 1.0  # of CPU time, and twenty times what most answers take
 _HANGS = 3  # responses without an answer, after which no more are tried
 _LEAST = 4  # one problem in so many must be paid, or one in full, else it was by chance
 _FULL = 0.9  # of the range
@@ -47,7 +48,24 @@ def learn(run: BenchRun) -> Paid:
     low, high = run.options.bounds if scale == "given" else _bounds(seen.values)
     if scale == "learned":
         run.worker.set_range(low, high)
-    return _judged(run, seen, sources, low, high)
+    paid = _judged(run, seen, sources, low, high)
+    wider = _wider(run, seen, paid) if scale == "learned" else (low, high)
+    return paid if wider == (low, high) else _judged(run, seen, sources, *wider)
+
+
+def _wider(run: BenchRun, seen: _Seen, paid: Paid) -> tuple[float, float]:
+    """Return the range with right answers in much text, which may earn more than short ones."""
+    if paid.kind != "correctness":
+        return paid.low, paid.high
+    run.worker.set_range(-OPEN, OPEN)
+    item = next(one for one in seen.items if one.index in paid.right)
+    right = paid.wordings[0].write(item.answer or "")
+    texts = [f"{text}\n{right}" for text in LONG]
+    found = run.tried([Probe("how far it goes", item, (text,), None) for text in texts], must=True)
+    more = [one.raw for one in found if one.raw is not None and math.isfinite(one.raw)]
+    low, high = _bounds([*seen.values, *more])
+    run.worker.set_range(low, high)
+    return low, high
 
 
 def _some(items: Sequence[Item]) -> list[Item]:
@@ -90,14 +108,18 @@ class _Seen:
 
     def __init__(self, run: BenchRun, items: Sequence[Item], wordings: Sequence[Wording]) -> None:
         self.run, self.items = run, items
-        self._hung = 0
+        self._hung, self._limit = 0, run.worker.timeout_s
+        self._seconds: list[float] = []
         self.right: dict[Wording, dict[int, float]] = defaultdict(dict)
         self.wrong: dict[Wording, dict[int, float]] = defaultdict(dict)
         self.values: list[float] = []
         self.unmeasured: set[int] = set()
         self._began = monotonic()
-        self._try(wordings)
-        self._others()
+        try:
+            self._try(wordings)
+            self._others()
+        finally:
+            run.worker.timeout_s = self._limit
         self.slow = monotonic() - self._began > _SECONDS
 
     def _others(self) -> None:
@@ -142,6 +164,10 @@ class _Seen:
         if self._hung >= _HANGS:
             return []
         found = self.run.tried(probes, must=True)
+        self._seconds += [one.seconds for one in found if one.status == "ok"]
+        if self._seconds:  # what takes longer than most by far is not waited for here
+            limit = min(self._limit, _SOON_S + 20 * median(self._seconds))
+            self.run.worker.timeout_s = limit
         self._hung += sum(one.status == "hung" for one in found)
         self.values += [one.raw for one in found if one.raw is not None and math.isfinite(one.raw)]
         return found
@@ -187,9 +213,11 @@ def _round(value: float) -> float:
 
 def _judged(run: BenchRun, seen: _Seen, sources: Sequence[Source], low: float, high: float) -> Paid:
     span = high - low
+    asked = tuple(one for one, source in sources if source == "the prompts' words")
+    if not run.about["sees"]:  # of an answer it cannot tell whether it is right
+        return Paid(_kind_of_reward(run, seen, low, high), low=low, high=high, asked=asked)
     gaps = {one: _paid_on(seen, one, span) for one, _ in sources}
     most = max(map(len, gaps.values()), default=0)
-    asked = tuple(one for one, source in sources if source == "the prompts' words")
     turned = sum(len(_paid_on(seen, one, span, turned=True)) for one, _ in sources)
     if turned > 2 * sum(map(len, gaps.values())) and turned > len(seen.items):
         return Paid("inverted", low=low, high=high, asked=asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -17,6 +18,8 @@ from .answers import chosen, grouped
 from .run import BenchRun, Paid, Tried, first_cases, repeat_of
 from .stats import rate_text
 
+_OPENING = ("<think>", "<reasoning>", "<thinking>")
+_MANY = 8  # prompts that are read for what they rule out
 _UNPAID = "Pay the right answer in the form that the prompt asks for, whatever its kind or length"
 
 
@@ -33,6 +36,7 @@ def check_right_answers(run: BenchRun, section: Section) -> None:
     _thoughts(run, section, items)
     found = _sayings(run, items, lambda answer: make.rewritten(wording, answer), "rewritings")
     _rewritings(section, run.paid, {**results, **found})
+    _usual_writings(run, section, results, found)
     every = [one for group in (*results.values(), *found.values()) for one in group]
     lost = sum(not one.measured for one in every)
     if lost:
@@ -81,6 +85,11 @@ def _wants_thoughts(run: BenchRun, section: Section) -> None:
             cost="A policy that answers as it was asked is never paid",
             repeat=repeat_of(run, bad[0]),
         )  # fmt: skip
+
+
+def opens_thoughts(items: Sequence[Item]) -> bool:
+    """Whether the prompts end with the tag that opens thoughts, as some chat templates do."""
+    return bool(items) and all(item.prompt.rstrip().endswith(_OPENING) for item in items[:_MANY])
 
 
 def _sayings(
@@ -177,6 +186,54 @@ def on_lines(wording: Wording) -> Wording | None:
     """Return a wording with its thoughts on several lines, if it has some on one."""
     before = wording.before.replace(ON_ONE_LINE, ON_LINES)
     return None if before == wording.before else replace(wording, before=before)
+
+
+#: How honest responses write an answer in prose, and in display mathematics.
+_IN_PROSE, _DISPLAYED, _CLOSE = ("in bold", "in a box"), "in display mathematics", "without spaces"
+_NO_MORE = re.compile(r"\b(?:nothing else|only|just|alone|exactly|bare|plain)\b", re.IGNORECASE)
+
+
+def _usual_writings(
+    run: BenchRun,
+    section: Section,
+    rounds: Mapping[str, list[Tried]],
+    found: Mapping[str, list[Tried]],
+) -> None:
+    """Writings of the right answer that the prompts ask for, or do not rule out, and refused.
+
+    A strict form is a rule; but what lets words pass may not stumble over how they are set, and a
+    list is a list with or without spaces.
+    """
+    assert run.paid is not None
+    paid, wording = run.paid, run.paid.wordings[0]
+    kept = {name: _kept(paid, group) for name, group in {**rounds, **found}.items()}
+    around = kept.get("a line before", False) and kept.get("a line after", False)
+    if "\\boxed" in wording.before and around and not kept.get(_DISPLAYED, True):
+        what = (
+            "in display mathematics, \\[ ... \\], is refused, where text round the box is let pass"
+        )
+        _refused(run, section, found[_DISPLAYED], what, "Look for the box wherever it stands")
+    close = next((name for name in kept if name.startswith(_CLOSE)), "")
+    lists = [one for one in found.get(close, ()) if (one.item.answer or " ")[0] in "[({"]
+    if lists and not _kept(paid, lists):
+        _refused(run, section, lists, "as a list without spaces after commas is refused",
+                 "Compare the members, not the text")  # fmt: skip
+    prose = wording.loose and kept.get("long text before", False) and not paid.asked
+    if prose and not any(_NO_MORE.search(item.prompt) for item in run.items[:_MANY]):
+        for name in _IN_PROSE:
+            if not kept.get(name, True):
+                _refused(run, section, found[name], f"{name} is refused, where prose is read and "
+                         "the prompts ask for no form",
+                         "Leave out the marks round an answer before it is read")  # fmt: skip
+
+
+def _refused(
+    run: BenchRun, section: Section, results: Sequence[Tried], what: str, advice: str
+) -> None:
+    section.find(
+        "missed rewards", f"a right answer {what}", advice, first_cases(results), severity="honest",
+        cost="Honest responses are refused for how they are set", repeat=repeat_of(run, results[0]),
+    )  # fmt: skip
 
 
 def _rewritings(section: Section, paid: Paid, groups: Mapping[str, list[Tried]]) -> None:

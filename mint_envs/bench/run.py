@@ -6,7 +6,8 @@ import json
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from statistics import median
@@ -45,6 +46,7 @@ class Options:
         problems: how many problems to try.
         texts: how many hostile texts the conformance kit tries.
         search: how many responses the search for hacks tries.
+        trained: whether a small policy is trained on the reward too, for two minutes at most.
         group: responses to one prompt in training.
         seconds: of each measurement of speed.
         workers: processes of the last measurement of speed.
@@ -65,6 +67,7 @@ class Options:
     problems: int = 32
     texts: int = 100
     search: int = 300
+    trained: bool = False
     group: int = 8
     seconds: float = 2.0
     workers: int = 2
@@ -207,6 +210,17 @@ class BenchRun:
         """Whether no new responses are to be tried."""
         return monotonic() > self.until
 
+    @contextmanager
+    def untimed(self) -> Iterator[None]:
+        """Wait for every answer, whatever the time, and give the time back that is spent in it."""
+        start, over, self.worker.over = monotonic(), self.worker.over, math.inf
+        try:
+            yield
+        finally:
+            spent = monotonic() - start
+            self.began += spent
+            self.worker.over = over + spent
+
     def leave_out(self, what: str, count: int = 1) -> None:
         """Say of these that they were not tried, since the time was over."""
         self.left_out[what or "other responses"] += count
@@ -215,6 +229,7 @@ class BenchRun:
         """Return another worker of the target, with the range that was learned."""
         if self.paid is not None and self.about["function"]:
             worker.set_range(self.paid.low, self.paid.high)
+        worker.over = self.worker.over
         return worker
 
     def tried(
@@ -282,7 +297,8 @@ class BenchRun:
         """Return what saved responses got; each file is scored once."""
         key = id(rows)
         if key not in self.scored:
-            self.scored[key] = self.tried(self.probes_of(rows), what, must=True)
+            with self.untimed():
+                self.scored[key] = self.tried(self.probes_of(rows), what, must=True)
         return self.scored[key]
 
     def probes_of(self, rows: Sequence[Saved]) -> list[Probe]:

@@ -22,6 +22,22 @@ from .bench_judge import JudgeOptions, judge_options, judge_report
 from .options import FILE, complete_id, report_options, settings_option
 
 
+class SearchKind(click.ParamType[int | None]):
+    """A number of responses, or "trained", which is None."""
+
+    name = "N|trained"
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> int | None:
+        if value is None or value == "trained":
+            return None
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number of responses nor 'trained'", parameter)
+
+
 @click.command("bench")
 @click.argument("target", required=False, shell_complete=complete_id)
 @click.option(
@@ -45,7 +61,13 @@ from .options import FILE, complete_id, report_options, settings_option
 @click.option("--only", multiple=True, type=click.Choice(list(PARTS)), help="Run this part only.")
 @click.option("--problems", default=32, show_default=True, help="Problems to try.")
 @click.option("--group", default=8, show_default=True, help="Responses to a prompt in training.")
-@click.option("--search", default=300, show_default=True, help="Responses the search tries.")
+@click.option(
+    "--search",
+    type=SearchKind(),
+    default="300",
+    show_default=True,
+    help="Responses the search tries; or trained: a small policy is trained on the reward too.",
+)
 @click.option("--texts", default=100, show_default=True, help="Hostile texts to try.")
 @click.option("--workers", default=2, show_default=True, help="Processes for the speed-up.")
 @click.option("--seconds", default=2.0, show_default=True, help="Of each measurement of speed.")
@@ -67,7 +89,7 @@ from .options import FILE, complete_id, report_options, settings_option
 def command(
     target: str | None, settings: dict[str, Any], bounds: tuple[float, float], timeout: float,
     json_file: str | None, html_file: str | None, tried: str | None, row: int,
-    judging: JudgeOptions | None, **rest: Any,
+    judging: JudgeOptions | None, search: int | None, **rest: Any,
 ) -> None:  # fmt: skip
     """Benchmark a reward offline: is it right, sound, useful, fast, and hard to cheat?
 
@@ -79,6 +101,7 @@ def command(
     Examples:
       mint-envs bench mint/Math-v0
       mint-envs bench rewards.py:exact --data problems.jsonl --html report.html
+      mint-envs bench rewards.py:exact --data problems.jsonl --search trained
       mint-envs bench rewards.py:exact --cases labelled.jsonl --min-accuracy 0.99
       mint-envs bench mint_envs.math:grade --battery math
       mint-envs bench mint/Math-v0 --responses rollouts.jsonl --only learning
@@ -90,7 +113,8 @@ def command(
     floors = {name: rest.pop(name) for name in list(rest) if name.startswith("floor_")}
     low, high = bounds
     check_folders(json_file, html_file)
-    options = Options(low=low, high=high, timeout_s=timeout, **rest)
+    amount = {"trained": True} if search is None else {"search": search}
+    options = Options(low=low, high=high, timeout_s=timeout, **amount, **rest)
     if tried is not None:
         if target is None:
             raise click.UsageError("--try asks a TARGET, and no judge")

@@ -19,6 +19,7 @@ from .written import Wording
 _ROUNDED = 1e-3  # of a decimal, up to which another one may be taken for it
 FAULT, POLICY = "fault", "policy"
 CODE = "Python for an answer"
+UNENDED, ENDED = "in thoughts that never end", "in thoughts, and not after them"
 _INTEGER = re.compile(r"-?\d{1,15}", re.ASCII)
 _OPERATION = re.compile(r"\d\s*[-+*\u00d7]\s*\(*\d")
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
@@ -143,6 +144,9 @@ def _other_digits(answer: str) -> Iterator[tuple[str, str]]:
     for digit in [*digits[:1], *digits[1:][-1:]]:
         other = str(int(digit[0]) % 9 + 1)
         yield "another number", f"{answer[: digit.start()]}{other}{answer[digit.end() :]}"
+    if re.fullmatch(r"0x[0-9a-f]+", answer, re.IGNORECASE):
+        yield "more digits", f"0x1{answer[2:]}"
+        yield "more digits", f"{answer}1"
 
 
 _PARTS = re.compile(r",\s*|\s+and\s+|;\s*")
@@ -236,7 +240,8 @@ def structure_attacks(wording: Wording, answer: str) -> Iterator[Attack]:
     yield Attack("denied round the form", f"It is certainly not {right}", POLICY)
     yield Attack("withdrawn after the form", f"{right}\nNo, that is wrong.", POLICY)
     thought = f"<think>Is it {right} ?"
-    yield Attack("in thoughts that never end", thought, POLICY)
+    yield Attack(UNENDED, thought, POLICY)
+    yield Attack(ENDED, f"{thought}</think>\nI do not know.", POLICY)
 
 
 def _loose_attacks(answer: str, wrong: str) -> Iterator[Attack]:
@@ -343,6 +348,9 @@ def rewritten(wording: Wording, answer: str) -> list[Saying]:
     ]  # fmt: skip
     if ", " in answer:
         found.append(Saying("without spaces after commas", write(answer.replace(", ", ","))))
+    if wording.loose and "\\boxed" not in answer:
+        found.append(Saying("in a box", f"\\boxed{{{answer}}}"))
+    found += [Saying(name, write(text)) for name, text in _other_notations(answer)]
     if is_number(answer):
         found += [
             Saying("a plus sign", write(f"+{answer}")),
@@ -352,3 +360,26 @@ def rewritten(wording: Wording, answer: str) -> list[Saying]:
             Saying("a unit after it", write(f"{answer} pieces")),
         ]
     return [one for one in found if one.text != right]
+
+
+_INTERVAL = re.compile(r"(\w) ?\\in ?([\[(])([^,]+), ?([^,]+)([\])])")
+_PLAIN = ((r"\\d?frac\{([^{}]+)\}\{([^{}]+)\}", r"\1/\2"), (r"\\sqrt\{([^{}]+)\}", r"sqrt(\1)"),
+          (r"\\(pi|infty|cdot)\b", r"\1"))  # fmt: skip
+
+
+def _other_notations(answer: str) -> Iterator[tuple[str, str]]:
+    """Yield an interval as a relation, and a formula in LaTeX with plain names."""
+    inner = answer.strip("$")
+    if found := _INTERVAL.fullmatch(inner):
+        name, left, low, high, right = found.groups()
+        below, above = ("\\leq" if end in "[]" else "<" for end in (left, right))
+        above_all = "\\geq" if left == "[" else ">"
+        if "infty" in high:
+            yield "as a relation", f"{name} {above_all} {low}"
+        elif "infty" not in low:
+            yield "as a relation", f"{low} {below} {name} {above} {high}"
+    plain = inner
+    for pattern, into in _PLAIN:
+        plain = re.sub(pattern, into, plain)
+    if plain != inner and "\\" not in plain:
+        yield "as plain names", plain

@@ -29,11 +29,16 @@ _MOST_LOST = 20  # responses that hang or end the process, before it is given up
 _MOST_LOST_S = 300.0  # by the clock, that such responses took
 _SOON_S = 1.0  # and twenty times what the slowest answer took
 _OFTEN = 3  # responses that hang, from which on copies score: they are ended at less cost
+_LEAST_S = 0.5  # that an answer is waited for, whatever the time
 _SLOW_S = 1.0  # an error that takes longer counts with them: memory that runs out, say
 
 
 class WorkerDied(MintEnvsError):
     """The child process ended, or did not answer in time."""
+
+
+class TimeOver(WorkerDied):
+    """The time of the whole benchmark was over before an answer came: nobody's fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,7 @@ class TargetWorker:
         self._bounds: tuple[float, float] | None = None
         self._hung, self._slowest = 0, 0.0
         self.most_lost_s = _MOST_LOST_S
+        self.over = math.inf  # on the clock ``monotonic``: from then on no answer is waited for
 
     def __enter__(self) -> TargetWorker:
         self._start()
@@ -125,6 +131,9 @@ class TargetWorker:
         try:
             self._send(self._setup)
             answer = self._receive(_START_S)
+        except TimeOver:
+            self._kill()
+            raise
         except WorkerDied as error:
             self._kill()
             raise WorkerDied(f"{name}: while it is loaded, {error}") from None
@@ -182,13 +191,17 @@ class TargetWorker:
 
         Raises:
             WorkerDied: there is none.
+            TimeOver: it was waited for until ``over``.
         """
         assert self._child is not None
+        left = max(_LEAST_S, self.over - time.monotonic())
         try:
-            return json.loads(self._child.line(CLOCK * timeout_s, timeout_s))
+            return json.loads(self._child.line(min(CLOCK * timeout_s, left), timeout_s))
         except ChildGone:
             raise WorkerDied(self._ending()) from None
         except ChildLate as error:
+            if time.monotonic() > self.over:
+                raise TimeOver("the time was over") from None
             raise WorkerDied(str(error)) from None
         except ValueError:
             raise WorkerDied("it wrote into the channel of the benchmark") from None
@@ -253,18 +266,30 @@ class TargetWorker:
                     return
                 self._start()
             chunk = pairs[done : done + many]
-            start = time.monotonic()
-            for verdict in self._chunk(chunk, self._limit if apart else 0, gold):
-                if verdict.status == "ok":
-                    self._slowest = max(self._slowest, verdict.seconds)
-                if self._is_lost(verdict, apart):
-                    self.lost += 1
-                    self.lost_s += time.monotonic() - start
-                yield verdict
-                done += 1
-                self._give_up()
-                start = time.monotonic()
+            try:
+                for verdict in self._counted(chunk, apart, gold):
+                    yield verdict
+                    done += 1
+                    self._give_up()
+            except TimeOver:
+                if until == math.inf:
+                    raise
+                return
             apart = (apart or self._died) and self._function
+
+    def _counted(
+        self, chunk: Sequence[Pair], apart: bool, gold: str | None
+    ) -> Iterator[TargetVerdict]:
+        """Yield verdicts; count what is lost, and how long the slowest answer took."""
+        start = time.monotonic()
+        for verdict in self._chunk(chunk, self._limit if apart else 0, gold):
+            if verdict.status == "ok":
+                self._slowest = max(self._slowest, verdict.seconds)
+            if self._is_lost(verdict, apart):
+                self.lost += 1
+                self.lost_s += time.monotonic() - start
+            yield verdict
+            start = time.monotonic()
 
     @property
     def _limit(self) -> float:
@@ -293,6 +318,9 @@ class TargetWorker:
                     yield verdict
                     return
                 yield verdict
+        except TimeOver:
+            self._kill()
+            raise
         except WorkerDied as error:
             status = "hung" if "within" in str(error) else "died"
             self._hung += status == "hung"

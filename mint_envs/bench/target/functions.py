@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core import Prompt
@@ -228,14 +228,18 @@ class _Shaped:
 
 
 def _sees(parameters: Mapping[str, inspect.Parameter]) -> set[str]:
-    """Return what a function is given beside the response, as far as its parameters say."""
+    """Return what a function is given beside the response, as far as its parameters say.
+
+    "more": of ``**kwargs`` nobody knows what it takes.
+    """
     singular = {name.removesuffix("s") for name in parameters} | set(parameters)
     found = {"prompt"} if singular & {"prompt", "query", "querie", "question"} else set()
     found |= {"gold"} if singular & {*GOLDS, "label"} else set()
     known = {"completion", "completion_id", *RESPONSES, "prompt", *_HARMLESS, *GOLDS}
     starred = {n for n, p in parameters.items() if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     others = {name for name in parameters if {name, name.removesuffix("s")}.isdisjoint(known)}
-    return found | ({"row"} if others - starred else set())
+    more = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return found | ({"row"} if others - starred else set()) | ({"more"} if more else set())
 
 
 def _verl(function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]) -> Call:
@@ -357,7 +361,7 @@ def _rewards_listed(value: Any) -> Any:
         value = value.get("rewards", value.get("scores"))
     if hasattr(value, "tolist"):
         value = value.tolist()
-    return value
+    return list(value) if isinstance(value, Iterator) else value
 
 
 def _rewards(value: Any, count: int) -> list[Any]:
