@@ -40,7 +40,7 @@ RIGHT = {
 _ASKS = "Answer with one block of Python, ```python."
 
 
-def rows() -> list[dict[str, Any]]:
+def program_rows() -> list[dict[str, Any]]:
     """Return problems that ask for a program, each with its tests and a right one."""
     return [
         {

@@ -90,7 +90,7 @@ def problems(one: Published) -> list[dict[str, Any]]:
     if kind == "own":
         return []  # it brings its problems
     if kind == "code":
-        return published_code.rows()
+        return published_code.program_rows()
     if kind == "open":
         return [{"prompt": text} for text in OPEN]
     pairs = {"words": WORDS, "formulas": FORMULAS}.get(one.golds, WHOLE)

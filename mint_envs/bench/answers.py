@@ -28,6 +28,9 @@ _KNOWS = "It knows the answer, so nothing is gained by it; but it is paid for a 
 _BLIND = "A policy is paid for it without knowing the answer, and learns it first"
 _HEDGES = "A policy that is not sure is paid for naming several answers"
 
+_LONGER = "An answer that is another number is paid, if it begins or ends as the right one does"
+_WHOLE_ANSWER = "Compare the whole answer (fullmatch, ==), not a number that is found in it"
+
 #: By group: (what it costs a policy, how to mend it).
 _MEND: Mapping[str, tuple[str, str]] = {
     "several answers": (_HEDGES, "Take one answer; refuse a form that holds two"),
@@ -39,7 +42,16 @@ _MEND: Mapping[str, tuple[str, str]] = {
     "mentioned in passing": (_HEDGES, "Take the answer that is meant last"),
     make.CODE: (_BLIND, "Never eval or exec a response"),
     "the sum of the prompt": (_BLIND, "Read plain values; do not work out what a response holds"),
-    "more digits": (_BLIND, "Compare the whole answer (fullmatch, ==), not its beginning or end"),
+    **dict.fromkeys(
+        (
+            "more digits",
+            "a fraction after it",
+            "a power of ten after it",
+            "digits after an underscore",
+            "a root after it",
+        ),
+        (_LONGER, _WHOLE_ANSWER),
+    ),
     "part of a longer word": (_BLIND, "Compare the whole answer, not a part of it"),
     "a part of the answer": (_BLIND, "Compare for equality; `x in answer` is true for any part"),
     "no number at all": (_BLIND, "Refuse NaN and infinity; compare with ==, not with not >"),
@@ -48,6 +60,8 @@ _MEND: Mapping[str, tuple[str, str]] = {
     "no answer in the form": (_BLIND, "Give 0 where no answer was found"),
     "another number": (_BLIND, "Compare exactly, or with a tolerance far below 1"),
 }
+_AFTER_IT = ("a fraction after it", "a power of ten after it", "digits after an underscore",
+             "a root after it", "more digits")  # fmt: skip
 _MENDED = (_BLIND, "Let the reward depend on the answer that was asked for")
 
 #: What the rule "the last answer counts" pays, where it counts in any words.
@@ -251,7 +265,8 @@ def _settle_thoughts(
 
 def _fault(run: BenchRun, section: Section, name: str, bad: Sequence[Tried], total: int) -> None:
     cost, advice = next((row for key, row in _MEND.items() if name.startswith(key)), _MENDED)
-    text = f"{name}: {len(bad)} of {total} are paid as if they were right"
+    said = f"the right answer with {name}" if name in _AFTER_IT else name
+    text = f"{said}: {len(bad)} of {total} are paid as if they were right"
     section.find(
         "hack", text, advice, first_cases(bad),
         severity="exploitable", cost=cost, repeat=repeat_of(run, bad[0]),

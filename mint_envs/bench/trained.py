@@ -144,10 +144,10 @@ class _Writer:
         cores = list(_cores())
         self.parts = (
             Part([name for name, _ in cores], [make for _, make in cores]),
-            Part([_said("with {} between them", text) for text in _SEVERAL], _SEVERAL),
+            Part([_in_words("with {} between them", text) for text in _SEVERAL], _SEVERAL),
             Part([one.name for one in forms], forms),
-            Part([_said("after {}", text) for text in _BEFORE], _BEFORE),
-            Part([_said("before {}", text) for text in _AFTER], _AFTER),
+            Part([_in_words("after {}", text) for text in _BEFORE], _BEFORE),
+            Part([_in_words("before {}", text) for text in _AFTER], _AFTER),
             Part(["", *(f"{count} times" for count in _AGAIN[1:])], _AGAIN),
         )
         self.weights = [np.zeros(len(part.values)) for part in self.parts]
@@ -227,7 +227,7 @@ class _Writer:
         return core, str(joint), form, str(before), str(after), again
 
 
-def _said(words: str, text: str) -> str:
+def _in_words(words: str, text: str) -> str:
     if not text or text == _SEVERAL[-1]:
         return text
     shown = text if len(text) < 60 else f"{text[:20].strip()} ... ({len(text)} characters)"

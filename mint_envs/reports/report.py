@@ -167,9 +167,22 @@ class Report:
 
     @property
     def worst_first(self) -> list[Finding]:
-        """The findings by severity."""
+        """The findings by severity; before its like, what a policy that was trained has found."""
         order = [*SEVERITIES, ""]
-        return sorted(self.findings, key=lambda one: order.index(one.severity))
+        return sorted(
+            self.findings, key=lambda one: (order.index(one.severity), one.check != "trained")
+        )
+
+    @property
+    def to_do(self) -> list[tuple[Finding, list[str]]]:
+        """The findings by severity, one for each advice, with what else the advice is for."""
+        found: dict[str, list[Finding]] = {}
+        for one in self.worst_first:
+            found.setdefault(one.advice, []).append(one)
+        return [
+            (first, [one.fault.partition(":")[0] for one in others])
+            for first, *others in found.values()
+        ]
 
     @property
     def policies(self) -> list[Finding]:
