@@ -18,6 +18,8 @@ from mint_envs.bench.target import client
 from mint_envs.bench.target.client import TargetWorker, TimeOver, WorkerDied
 from mint_envs.bench.target.targets import Target
 from mint_envs.errors import SettingError
+from mint_envs.responses import attacks
+from mint_envs.responses.written import KNOWN, Wording
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +44,25 @@ def sums(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_unsound_functions(name: str, check: str, says: str, sums: str) -> None:
     report = run(name, data=sums, only=("sound",))
     assert says in told(report, check), report.findings
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(("load", "times"), [(0.1, 1.0), (3.0, 3.0), (500.0, 8.0)])
+def test_a_crowded_machine_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, load: float, times: float
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "getloadavg", lambda: (2 * load, 0.0, 0.0))
+    assert client._crowd() == times
+
+
+@pytest.mark.quick
+def test_thoughts_that_a_form_ends_are_not_said_to_go_on() -> None:
+    (form,) = [one for one in KNOWN if one.name == "<think>, then a box"]
+    groups = {one.group for one in attacks.structure_attacks(form, "7")}
+    assert attacks.UNENDED not in groups
+    plain = Wording("a box", "\\boxed{", "}")
+    assert attacks.UNENDED in {one.group for one in attacks.structure_attacks(plain, "7")}
 
 
 def test_when_the_time_is_over_no_answer_is_waited_for_and_nobody_is_said_to_hang() -> None:

@@ -239,9 +239,10 @@ def structure_attacks(wording: Wording, answer: str) -> Iterator[Attack]:
     )
     yield Attack("denied round the form", f"It is certainly not {right}", POLICY)
     yield Attack("withdrawn after the form", f"{right}\nNo, that is wrong.", POLICY)
-    thought = f"<think>Is it {right} ?"
-    yield Attack(UNENDED, thought, POLICY)
-    yield Attack(ENDED, f"{thought}</think>\nI do not know.", POLICY)
+    if "</think>" not in right:  # a form with thoughts of its own ends them
+        thought = f"<think>Is it {right} ?"
+        yield Attack(UNENDED, thought, POLICY)
+        yield Attack(ENDED, f"{thought}</think>\nI do not know.", POLICY)
 
 
 def _loose_attacks(answer: str, wrong: str) -> Iterator[Attack]:

@@ -29,6 +29,7 @@ _MOST_LOST = 20  # responses that hang or end the process, before it is given up
 _MOST_LOST_S = 300.0  # by the clock, that such responses took
 _SOON_S = 1.0  # and twenty times what the slowest answer took
 _OFTEN = 3  # responses that hang, from which on copies score: they are ended at less cost
+_MOST_CROWD = 8.0  # times that a crowded machine is waited for
 _LEAST_S = 0.5  # that an answer is waited for, whatever the time
 _SLOW_S = 1.0  # an error that takes longer counts with them: memory that runs out, say
 
@@ -75,7 +76,8 @@ class TargetWorker:
         target: what to load.
         problems: how many of its problems to take.
         wanted: problems to take besides; None for all there are.
-        timeout_s: seconds of CPU time of the child for one reply; by the clock, six times that.
+        timeout_s: seconds of CPU time of the child for one reply; by the clock, six times that, and
+            more on a crowded machine.
         memory_mb: address space of the child; 0: half of what is free.
         hash_seed: of the child's ``hash``.
         clock: whether its clock can be moved.
@@ -196,7 +198,8 @@ class TargetWorker:
         assert self._child is not None
         left = max(_LEAST_S, self.over - time.monotonic())
         try:
-            return json.loads(self._child.line(min(CLOCK * timeout_s, left), timeout_s))
+            wall = CLOCK * timeout_s * _crowd()
+            return json.loads(self._child.line(min(wall, left), timeout_s))
         except ChildGone:
             raise WorkerDied(self._ending()) from None
         except ChildLate as error:
@@ -336,6 +339,14 @@ class TargetWorker:
         """End the process; from now on only copies of the next one score."""
         self._kill()
         self._died = True
+
+
+def _crowd() -> float:
+    """Return by how much this machine has more to do than it can: what waits does not hang."""
+    try:
+        return min(_MOST_CROWD, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+    except OSError:
+        return 1.0
 
 
 def _path(target: Target) -> list[str]:
