@@ -76,22 +76,39 @@ def bench_sets(session: nox.Session) -> None:
     session.run("python", "-m", "tests.bench_sets", *session.posargs)
 
 
-def published(session: nox.Session, library: str, *alone: str, needs: tuple[str, ...] = ()) -> None:
-    """Install a library and benchmark its reward functions: a line of JSON for each."""
+def published(
+    session: nox.Session,
+    library: str,
+    *alone: str,
+    needs: tuple[str, ...] = (),
+    beside: tuple[str, ...] = (),
+) -> None:
+    """Install a library and benchmark its reward functions: a line of JSON for each.
+
+    ``beside``: libraries that it brings, whose functions are benchmarked too.
+    """
     with_everything(session)
     if needs:
         session.install(*needs)
     if alone:
         session.install("--no-deps", *alone)
-    out = f"rewards_{library}.jsonl"
-    session.run("python", "-m", "benchmarks.rewards", library, "-o", out, *session.posargs)
+    for name in (library, *beside):
+        out = f"rewards_{name.replace(' ', '_')}.jsonl"
+        session.run("python", "-m", "benchmarks.rewards", name, "-o", out, *session.posargs)
 
 
 @nox.session(tags=["rewards"])
 def rewards_trl(session: nox.Session) -> None:
-    """TRL's accuracy, format, length and repetition."""
-    needs = ("math-verify[antlr4_13_2]", "datasets==5.2.0")
-    published(session, "TRL", "trl==1.16.0", "accelerate==1.15.0", needs=needs)
+    """TRL's accuracy, format, length and repetition; Math-Verify, which it compares with."""
+    needs = ("math-verify[antlr4_13_2]==0.9.0", "datasets==5.2.0")
+    alone = ("trl==1.16.0", "accelerate==1.15.0")
+    published(session, "TRL", *alone, needs=needs, beside=("Math-Verify",))
+
+
+@nox.session(tags=["rewards"])
+def rewards_own(session: nox.Session) -> None:
+    """Ours, and the three of MinT's documents as the tests have them anew."""
+    published(session, "mint-envs", beside=("MinT's documents",))
 
 
 @nox.session(tags=["rewards"])
@@ -111,7 +128,7 @@ def rewards_skyrl(session: nox.Session) -> None:
 
 @nox.session(tags=["rewards"])
 def rewards_tinker(session: nox.Session) -> None:
-    """tinker-cookbook's grader of mathematics."""
+    """tinker-cookbook's graders of mathematics and of programs."""
     needs = ("chz", "blobfile", "termcolor", "datasets==5.2.0", "pylatexenc")
     published(session, "tinker-cookbook", "tinker-cookbook==0.4.0", needs=needs)
 

@@ -9,15 +9,19 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from benching import REWARDS, SUMS, checks, run, told, written
 
+from mint_envs.bench import sound
+from mint_envs.bench.run import silent
 from mint_envs.bench.target import client
 from mint_envs.bench.target.client import TargetWorker, TimeOver, WorkerDied
 from mint_envs.bench.target.targets import Target
 from mint_envs.errors import SettingError
+from mint_envs.reports.report import Section
 from mint_envs.responses import attacks
 from mint_envs.responses.written import KNOWN, Wording
 
@@ -44,6 +48,21 @@ def sums(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_unsound_functions(name: str, check: str, says: str, sums: str) -> None:
     report = run(name, data=sums, only=("sound",))
     assert says in told(report, check), report.findings
+
+
+def test_a_kit_that_is_cut_off_by_the_time_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_late(*_: Any, **__: Any) -> Any:
+        raise TimeOver("the time was over")
+
+    left: list[str] = []
+    worker = SimpleNamespace(ask=too_late)
+    options = SimpleNamespace(texts=1)
+    it: Any = SimpleNamespace(
+        worker=worker, options=options, items=[], progress=silent, leave_out=left.append
+    )
+    section = Section("sound", "")
+    sound._conformance(section, it)
+    assert (section.findings, left) == ([], ["the conformance kit"])
 
 
 @pytest.mark.quick

@@ -212,22 +212,24 @@ def _usual_writings(
         what = (
             "in display mathematics, \\[ ... \\], is refused, where text round the box is let pass"
         )
-        _refused(run, section, found[_DISPLAYED], what, "Look for the box wherever it stands")
+        _refused_writing(
+            run, section, found[_DISPLAYED], what, "Look for the box wherever it stands"
+        )
     close = next((name for name in kept if name.startswith(_CLOSE)), "")
     lists = [one for one in found.get(close, ()) if (one.item.answer or " ")[0] in "[({"]
     if lists and not _kept(paid, lists):
-        _refused(run, section, lists, "as a list without spaces after commas is refused",
+        _refused_writing(run, section, lists, "as a list without spaces after commas is refused",
                  "Compare the members, not the text")  # fmt: skip
     prose = wording.loose and kept.get("long text before", False) and not paid.asked
     if prose and not any(_NO_MORE.search(item.prompt) for item in run.items[:_MANY]):
         for name in _IN_PROSE:
             if not kept.get(name, True):
-                _refused(run, section, found[name], f"{name} is refused, where prose is read and "
-                         "the prompts ask for no form",
-                         "Leave out the marks round an answer before it is read")  # fmt: skip
+                what = f"{name} is refused, where prose is read and the prompts ask for no form"
+                advice = "Leave out the marks round an answer before it is read"
+                _refused_writing(run, section, found[name], what, advice)
 
 
-def _refused(
+def _refused_writing(
     run: BenchRun, section: Section, results: Sequence[Tried], what: str, advice: str
 ) -> None:
     section.find(

@@ -13,7 +13,7 @@ from .hostile import check_hostile_texts
 from .run import BenchRun, Tried, spread
 from .stats import rate_texts
 from .steady import check_steadiness
-from .target.client import WorkerDied
+from .target.client import TimeOver, WorkerDied
 
 #: What the part "right" finds too, with rates.
 _ELSEWHERE = {"examples", "gameable", "question and answer"}
@@ -41,6 +41,9 @@ def _conformance(section: Section, run: BenchRun) -> None:
     amount = {"problems": min(8, len(run.items)), "texts": run.options.texts}
     try:
         (result,) = run.worker.ask("contract", timeout_s=_CONTRACT_S, **amount)
+    except TimeOver:
+        run.leave_out("the conformance kit")
+        return
     except WorkerDied as error:
         advice = "Scoring any text must come to an end, and leave the process alone"
         section.find("any text", f"among hostile texts, {error}", advice)

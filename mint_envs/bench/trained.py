@@ -58,13 +58,13 @@ def check_trained(run: BenchRun, section: Section) -> None:
     writer = _Writer(run)
     try:
         with run.untimed():  # its time is its own
-            curve = _train(run, writer, monotonic() + SECONDS)
-            found, rows = _read(run, writer)
+            curve = _taught(run, writer, monotonic() + SECONDS)
+            found, rows = _found_and_told(run, writer)
             steps = list(range(1, len(curve) + 1))
             said = (f"step of {_BATCH} responses", "mean reward")
             section.plots.append(Plot("What a trained policy earns", "line", steps, curve, *said))
             for choice in found:
-                _report(run, section, writer, choice)
+                _report_writing(run, section, writer, choice)
     except WorkerDied as error:
         section.notes.append(f"A policy was trained on it, and given up: {error}.")
         return
@@ -77,7 +77,7 @@ def check_trained(run: BenchRun, section: Section) -> None:
         )
 
 
-def _read(run: BenchRun, writer: _Writer) -> tuple[list[Choice], list[list[str]]]:
+def _found_and_told(run: BenchRun, writer: _Writer) -> tuple[list[Choice], list[list[str]]]:
     """Return what is paid and wrong, each as small as it can be, and the rows of a table."""
     found: list[Choice] = []
     rows = []
@@ -93,11 +93,11 @@ def _read(run: BenchRun, writer: _Writer) -> tuple[list[Choice], list[list[str]]
 # -- what it can write ----------------------------------------------------------------------------
 
 
-def _always(*texts: str) -> Answers:
+def _saying(*texts: str) -> Answers:
     return lambda item: texts
 
 
-def _numbers(low: int, high: int) -> Answers:
+def _from_to(low: int, high: int) -> Answers:
     texts = [str(n) for n in range(low, high + 1)]
     return lambda item: texts
 
@@ -111,18 +111,18 @@ _CONSTANTS = ("?", "...", "0", "1", "2", "7", "10", "42", "100", "-1", "0.5", "1
 
 
 def _cores() -> Iterator[tuple[str, Answers]]:
-    yield "nothing", _always()
+    yield "nothing", _saying()
     for text in _CONSTANTS:
-        yield repr(text), _always(text)
-    yield "nonsense", _always(nonsense_of(12))
+        yield repr(text), _saying(text)
+    yield "nonsense", _saying(nonsense_of(12))
     yield "the first number of the prompt", _of_prompt(slice(0, 1))
     yield "the last number of the prompt", _of_prompt(slice(-1, None))
     yield "all numbers of the prompt", _of_prompt(slice(None))
     yield "the prompt", lambda item: None if (item.answer or "") in item.prompt else [item.prompt]
-    yield "yes and no", _always("yes", "no")
-    yield "every letter to E", _always(*"ABCDE")
+    yield "yes and no", _saying("yes", "no")
+    yield "every letter to E", _saying(*"ABCDE")
     for low, high in ((0, 20), (0, 100), (-20, 100), (0, 500)):
-        yield f"every number from {low} to {high}", _numbers(low, high)
+        yield f"every number from {low} to {high}", _from_to(low, high)
 
 
 _SEVERAL = (", ", " ", " or ", "\n", "a form each")
@@ -158,7 +158,7 @@ class _Writer:
 
     def draw(self) -> Choice:
         """Return the values of a writing, drawn by their weights."""
-        return tuple(int(self._rng.choice(len(w), p=_shares(w))) for w in self.weights)
+        return tuple(int(self._rng.choice(len(w), p=_softmax(w))) for w in self.weights)
 
     def pick(self, items: Sequence[Item]) -> Item:
         """Return a problem at random."""
@@ -169,7 +169,7 @@ class _Writer:
         for choice, reward in zip(choices, rewards, strict=True):
             self.earned.setdefault(choice, []).append(reward)
             for weight, value in zip(self.weights, choice, strict=True):
-                step = -_shares(weight)
+                step = -_softmax(weight)
                 step[value] += 1.0
                 weight += _RATE * (reward - usual) * step
 
@@ -234,7 +234,7 @@ def _in_words(words: str, text: str) -> str:
     return words.format(repr(shown))
 
 
-def _shares(weight: np.ndarray) -> np.ndarray:
+def _softmax(weight: np.ndarray) -> np.ndarray:
     raised = np.exp(weight - weight.max())
     shares: np.ndarray = raised / raised.sum()
     return shares
@@ -247,11 +247,11 @@ def _may_be_right(given: str, right: str) -> bool:
 # -- trained, read, made small --------------------------------------------------------------------
 
 
-def _train(run: BenchRun, writer: _Writer, until: float) -> list[float]:
+def _taught(run: BenchRun, writer: _Writer, until: float) -> list[float]:
     """Train until nothing more is to be learned, or the time is over; return the mean rewards."""
     curve: list[float] = []
     usual, lost = 0.0, run.worker.lost
-    items = _items(run)
+    items = _problems_tried(run)
     while len(curve) < _STEPS and monotonic() < until and run.worker.lost < lost + _LOST:
         run.progress("a policy is trained on it", len(curve), _STEPS)
         drawn = [(writer.draw(), writer.pick(items)) for _ in range(_BATCH)]
@@ -268,7 +268,7 @@ def _train(run: BenchRun, writer: _Writer, until: float) -> list[float]:
     return curve
 
 
-def _items(run: BenchRun) -> list[Item]:
+def _problems_tried(run: BenchRun) -> list[Item]:
     assert run.paid is not None
     return spread([item for item in run.items if item.index in run.paid.right])[:_ITEMS]
 
@@ -291,7 +291,7 @@ class _Outcome:
 def _wrong_and_paid(run: BenchRun, writer: _Writer, choice: Choice) -> _Outcome:
     """Return where a writing is paid of the problems on which it is no right answer."""
     assert run.paid is not None
-    items = [item for item in _items(run) if writer.is_wrong(choice, item)]
+    items = [item for item in _problems_tried(run) if writer.is_wrong(choice, item)]
     name = writer.words(choice)
     probes = [Probe(name, item, (writer.write(choice, item),), 0.0) for item in items]
     results = run.tried(probes, must=True)
@@ -310,7 +310,7 @@ def _minimised(run: BenchRun, writer: _Writer, choice: Choice) -> Choice:
     return choice
 
 
-def _report(run: BenchRun, section: Section, writer: _Writer, choice: Choice) -> None:
+def _report_writing(run: BenchRun, section: Section, writer: _Writer, choice: Choice) -> None:
     found = _wrong_and_paid(run, writer, choice)
     if not found.holds:
         return
