@@ -214,6 +214,8 @@ def _known_cell(row: dict[str, Any]) -> str:
     gone = len(row["known"]) - len(there)
     if not row["known"]:
         return "-"
+    if not there:
+        return f"none left, {gone} mended"
     told = f", {there.count('told')} as rules" if "told" in there else ""
     return f"{there.count('found')} of {len(there)}{told}{f'; {gone} mended' if gone else ''}"
 

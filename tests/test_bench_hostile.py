@@ -17,7 +17,7 @@ from benching import REWARDS, SUMS, checks, run, told, written
 
 from mint_envs.bench import sound
 from mint_envs.bench.run import silent
-from mint_envs.bench.target import client
+from mint_envs.bench.target import client, forks
 from mint_envs.bench.target.client import TargetWorker, TimeOver, WorkerDied
 from mint_envs.bench.target.targets import Target
 from mint_envs.errors import SettingError
@@ -72,7 +72,7 @@ def test_a_crowded_machine_is_waited_for(
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(os, "getloadavg", lambda: (2 * load, 0.0, 0.0))
-    assert client._crowd() == times
+    assert forks.crowd() == times
 
 
 @pytest.mark.quick

@@ -17,7 +17,7 @@ from ...errors import MintEnvsError, SettingError
 from ...loading import is_file
 from ...problems import ProblemRef, Turns
 from ...responses.items import Item
-from .forks import CLOCK
+from .forks import CLOCK, crowd
 from .targets import Target
 
 Pair = tuple[int, Turns]
@@ -29,7 +29,6 @@ _MOST_LOST = 20  # responses that hang or end the process, before it is given up
 _MOST_LOST_S = 300.0  # by the clock, that such responses took
 _SOON_S = 1.0  # and twenty times what the slowest answer took
 _OFTEN = 3  # responses that hang, from which on copies score: they are ended at less cost
-_MOST_CROWD = 8.0  # times that a crowded machine is waited for
 _LEAST_S = 0.5  # that an answer is waited for, whatever the time
 _SLOW_S = 1.0  # an error that takes longer counts with them: memory that runs out, say
 
@@ -198,7 +197,7 @@ class TargetWorker:
         assert self._child is not None
         left = max(_LEAST_S, self.over - time.monotonic())
         try:
-            wall = CLOCK * timeout_s * _crowd()
+            wall = CLOCK * timeout_s * crowd()
             return json.loads(self._child.line(min(wall, left), timeout_s))
         except ChildGone:
             raise WorkerDied(self._ending()) from None
@@ -339,14 +338,6 @@ class TargetWorker:
         """End the process; from now on only copies of the next one score."""
         self._kill()
         self._died = True
-
-
-def _crowd() -> float:
-    """Return by how much this machine has more to do than it can: what waits does not hang."""
-    try:
-        return min(_MOST_CROWD, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
-    except OSError:
-        return 1.0
 
 
 def _path(target: Target) -> list[str]:
