@@ -37,7 +37,8 @@ _CHOICE_LAST = re.compile(
 )
 _NEXT_WORDS = r"(?:(?!and\b|or\b)[a-z]{2,20} ?){1,5}"
 _OPTION = re.compile(rf"{_CHOICE_LETTER}[.)]\s{_NEXT_WORDS}\.?")  # "A. sunlight."
-_LAST_LINE = re.compile(r"[^\n]*[a-z.:,]\s*\n\s*\n\s*[*(]{0,3}([A-E])[*)]{0,3}\.?\s*\Z")
+_ALONE = re.compile(r"[*(]{0,3}([A-E])[*)]{0,3}\.?")
+_ENDS_IN_PROSE = re.compile(r"[a-z.:,]\s*\n\s*\n\s*\Z")
 _CHOICE_LENGTH = 300
 
 
@@ -51,9 +52,10 @@ def choice_of(said: str) -> str:
 
 def chosen(text: str) -> Found | None:
     """``D`` of "D. It cannot be A", ``B`` of "It's not A, therefore I think it's B"."""
-    if alone := _LAST_LINE.search(text[-_CHOICE_LENGTH:]):
-        return Found(alone.group(1), "sentence")
     text = text.strip()
+    if alone := _ALONE.fullmatch(text, max(text.rfind("\n") + 1, len(text) - 8)):
+        before = text[: alone.start()]
+        return Found(alone.group(1), "sentence") if _ENDS_IN_PROSE.search(before[-40:]) else None
     if len(text) > _CHOICE_LENGTH or "\n" in text:
         return None
     if option := _OPTION.fullmatch(text):
