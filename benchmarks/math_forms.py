@@ -51,7 +51,7 @@ def terms_turned(answer: str) -> str:
     """``b+a`` for ``a+b``: the last term of each side's sum first."""
     bare = answer.strip().strip("$").strip(" .")
     if _WORDS.search(bare) or re.search(
-        r"\\pm|\\mp|\\sum|\\int|\\cdots|\\ldots|\\left|[,;:<>&\n$]|\\[lg]e", bare
+        r"\\pm|\\mp|\\sum|\\int|\\approx|\\equiv|\\quad|\\cdots|\\ldots|\\left|[,;:<>&\n$]|\\[lg]e", bare
     ):
         return answer
     sides = [_last_term_first(side) for side in bare.split("=")]
