@@ -15,7 +15,7 @@ _FRACTION = re.compile(rf"(\d\s*)?\\[dt]?frac\s*{_BRACES}\s*{_BRACES}\s*(?=(.?))
 _SHORT = re.compile(r"\\[dt]?frac\s*([0-9])\s*([0-9])")
 _ATOM = re.compile(r"[A-Za-z]|\d+|\\pi")
 _WORDS = re.compile(r"\\(?:text|mbox|mathrm|begin)|(?<![\\A-Za-z])[A-Za-z]{4,}")
-_OPEN, _CLOSE = "([{|", ")]}"
+_NO_SUM = re.compile(r"\\(?:pm|mp|sum|int|approx|equiv|quad|cdots|ldots|left)|[,;:<>&\n$]|\\[lg]e")
 _FACTORS = re.compile(r"(-?\d*)((?:\([^()]+\)(?:\^\{?\d\}?)?){2,})")
 _FACTOR = re.compile(r"\([^()]+\)(?:\^\{?\d\}?)?")
 _COEFFICIENT = re.compile(r"(\d+)\s?([A-Za-z]|\\pi|\\sqrt\{\w+\})")
@@ -50,9 +50,7 @@ def _unless_an_atom(text: str) -> str:
 def terms_turned(answer: str) -> str:
     """``b+a`` for ``a+b``: the last term of each side's sum first."""
     bare = answer.strip().strip("$").strip(" .")
-    if _WORDS.search(bare) or re.search(
-        r"\\pm|\\mp|\\sum|\\int|\\approx|\\equiv|\\quad|\\cdots|\\ldots|\\left|[,;:<>&\n$]|\\[lg]e", bare
-    ):
+    if _WORDS.search(bare) or _NO_SUM.search(bare):
         return answer
     sides = [_last_term_first(side) for side in bare.split("=")]
     return "=".join(sides) if sides != bare.split("=") else answer

@@ -76,6 +76,12 @@ def test_what_is_lacking_is_said() -> None:
     assert reward.metadata["reason"] == "the question's formula"
 
 
+def test_degrees_below_zero_are_copied_too() -> None:
+    question = "Convert into degrees, minutes and seconds: $-317.06^{\\circ}$"
+    for copy in ("-317.06^{\\circ}", "-317.06^{\\circ}+0"):
+        assert grade("-317^{\\circ} 3' 36''", f"\\boxed{{{copy}}}", question).score == 0.0
+
+
 def test_a_copy_of_a_list_has_no_share_of_it() -> None:
     question, copy = "Simplify $\\{\\frac{4}{2}, 3+4\\}$.", "\\boxed{\\{\\frac{4}{2}, 3+4\\}}"
     assert grade("\\{2, 7\\}", copy, question, set_credit=True).score == 0.0

@@ -100,6 +100,8 @@ def negated(form: Form) -> Form:
     """Return ``-form``; a sum changes the sign of every term."""
     if form[0] == "n":
         return ("n", -form[1])
+    if form[0] == "deg":
+        return ("deg", negated(form[1]))
     if form[0] == "+":
         return _sum([negated(term) for term in form[1:]])
     if form[0] == "*":
