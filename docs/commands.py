@@ -35,6 +35,7 @@ def commands() -> Iterator[str]:
     yield f"\n## mint-grpo\n\n```text\n{_said_by('trainers', '--help')}\n```"
     yield "\nEach environment adds its own settings; the defaults are those for it:\n"
     yield f"\n```text\n{_said_by('trainers', 'mint/Math-v0', '--help')}\n```\n"
+    yield f"\n## mint-grpo sft\n\n```text\n{_said_by('trainers', 'sft', '--help')}\n```\n"
 
 
 def _said_by(module: str, *arguments: str) -> str:

@@ -100,6 +100,17 @@ def test_a_resumed_run_is_the_uninterrupted_one() -> None:
     assert one == two
 
 
+def test_more_epochs_go_on_where_the_last_one_ended() -> None:
+    assert main(["sft", doubles(28), *ARGV, "--run-dir", "r"]) == 0
+    assert main(["--resume", "r", "--epochs", "2"]) == 0
+    assert [row["step"] for row in whole_rows(Path("r/metrics.jsonl"))] == list(range(1, 15))
+
+
+def test_fewer_rows_than_a_batch_are_each_taken_once() -> None:
+    assert main(["sft", doubles(3), *ARGV, "--epochs", "2", "--run-dir", "r"]) == 0
+    assert metrics("r", "rows") == [3, 3]
+
+
 def test_the_learning_rate_falls_over_the_steps_that_the_epochs_take() -> None:
     """By the last step nothing is left of it: what it learned is less than what the first did."""
     argv = ["sft", doubles(28), *ARGV, "--lr-schedule", "linear", "--epochs", "4"]

@@ -125,7 +125,7 @@ def test_an_adapter_is_begun_with(trained: Path, form: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("where", "words"),
     [
-        ("nowhere", "nowhere: the bandit backend begins with the folder"),
+        ("nowhere", "nowhere: it does not exist; the bandit backend begins with the folder"),
         ("tinker://a/weights/b", "the bandit backend begins with the folder"),
         (".", "cannot be read"),
     ],

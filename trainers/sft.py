@@ -77,7 +77,8 @@ def fit(config: SftConfig, backend: Backend, run: Run) -> None:
     trained, held = given_rows(config)
     datums = [row_datum(row, codec, backend.max_context) for row in trained]
     kept = [row_datum(row, codec, backend.max_context) for row in held]
-    last = config.steps or math.ceil(config.epochs * len(datums) / config.batch)
+    batch = min(config.batch, len(datums))
+    last = config.steps or math.ceil(config.epochs * len(datums) / batch)
     paced = config.model_copy(update={"steps": last})
 
     @lru_cache(2)
@@ -93,8 +94,8 @@ def fit(config: SftConfig, backend: Backend, run: Run) -> None:
         evaluate(0)
     for step in run.steps(last):
         start = time.perf_counter()
-        first = (step - 1) * config.batch
-        places = (divmod(first + i, len(datums)) for i in range(config.batch))
+        first = (step - 1) * batch
+        places = (divmod(first + i, len(datums)) for i in range(batch))
         chosen = [datums[order(epoch)[place]] for epoch, place in places]
         tokens = sum(float(datum.mask.sum()) for datum in chosen)
         weighed = [Datum(d.tokens, d.mask, d.logprobs, d.mask / tokens) for d in chosen]
