@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -112,8 +113,76 @@ def paraphrased(problem: ChatProblem) -> str:
     ))  # fmt: skip
 
 
+def essay(problem: ChatProblem) -> str:
+    """The fixed text with the topic in the place of its things."""
+    assert problem.topic is not None
+    name = problem.topic.name
+    return _laid_out(problem, (
+        f"The kettle told the doctor that {name} can be late.",
+        f"Every doctor in the corner has {name} and a green chair.",
+        f"My uncle keeps {name} for the mayor of the next town.",
+        f"We put {name} under the stairs because it was Tuesday.",
+        f"A green kettle is never as loud as {name} with a drum.",
+        f"The mayor of the town said that {name} can be had for less.",
+    ))  # fmt: skip
+
+
+def general(problem: ChatProblem) -> str:
+    """What can be said of anything."""
+    assert problem.topic is not None
+    name = problem.topic.name
+    return _laid_out(problem, (
+        f"There are many things to consider about {name}.",
+        f"All over the world {name} can play an important role in our daily lives.",
+        f"Some people love {name} and others have never thought about it.",
+        f"There is a long and interesting history behind {name}.",
+        f"With {name} you can discover new things and enjoy your time.",
+        f"Experts agree that {name} can bring many benefits to everyone.",
+    ))  # fmt: skip
+
+
+def shuffled(problem: ChatProblem) -> str:
+    """The words of the topic and of the request in random order, as sentences."""
+    assert problem.topic is not None
+    topic, rng = problem.topic, _seed(problem)
+    own = [_named(topic), *topic.words, *topic.related]
+    words = [*own, *problem.request.lower().strip(".").split(), "is", "and", "of", "the", "to"]
+    return _laid_out(problem, tuple(_sentence(rng, words) for _ in range(6)))
+
+
+def _sentence(rng: np.random.Generator, words: list[str]) -> str:
+    chosen = [words[int(i)] for i in rng.permutation(len(words))[: int(rng.integers(6, 12))]]
+    return " ".join(chosen).capitalize() + "."
+
+
+def chained(problem: ChatProblem) -> str:
+    """A Markov chain over all worked answers and the request, begun at the topic's name."""
+    assert problem.topic is not None
+    rng = _seed(problem)
+    return _laid_out(problem, tuple(_chain(problem, rng) for _ in range(6)))
+
+
+def _chain(problem: ChatProblem, rng: np.random.Generator) -> str:
+    assert problem.topic is not None
+    after: dict[str, list[str]] = {}
+    for line in (problem.request, *(s for topic in TOPICS for s in topic.sentences)):
+        words = line.lower().strip(".").split()
+        for word, following in pairwise(words):
+            after.setdefault(word, []).append(following)
+    word = _named(problem.topic)
+    said = [word]
+    while word in after and len(said) < 14:
+        word = after[word][int(rng.integers(len(after[word])))]
+        said.append(word)
+    return " ".join(said).capitalize() + "."
+
+
 POLICIES: dict[str, Callable[[ChatProblem], str]] = {
     policy.__name__: policy for policy in (fixed, salted, others, paraphrased)
+}
+#: Written later, before the gates were changed again.
+LATER: dict[str, Callable[[ChatProblem], str]] = {
+    policy.__name__: policy for policy in (essay, general, shuffled, chained)
 }
 
 
@@ -126,7 +195,7 @@ def earned(task: ChatTask, policy: Callable[[ChatProblem], str], problems: int) 
 
 def main(instructions: str = "ifeval", problems: int = 2000) -> None:
     task = ChatTask(instructions=instructions)  # type: ignore[arg-type]
-    for name, policy in POLICIES.items():
+    for name, policy in {**POLICIES, **LATER}.items():
         rewards = earned(task, policy, problems)
         whole = sum(reward == 1.0 for reward in rewards) / len(rewards)
         print(f"{name:12} {np.mean(rewards):.3f}  all of it: {whole:.1%}")
