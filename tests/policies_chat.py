@@ -4,7 +4,7 @@ Each is a function of the problem. What they say is laid out by the composer of 
 that form is not what they lack.
 
     python -m tests.policies_chat            # the mean reward of each over 2,000 problems
-    python -m tests.policies_chat ifrlvr     # ... with instructions="ifrlvr"
+    python -m tests.policies_chat ifrlvr 300 # with instructions="ifrlvr", over 300
 """
 
 from __future__ import annotations
@@ -193,13 +193,13 @@ def earned(task: ChatTask, policy: Callable[[ChatProblem], str], problems: int) 
     return [reward for reward in rewards if reward is not None]
 
 
-def main(instructions: str = "ifeval", problems: int = 2000) -> None:
+def main(instructions: str = "ifeval", problems: str = "2000") -> None:
     task = ChatTask(instructions=instructions)  # type: ignore[arg-type]
     for name, policy in {**POLICIES, **LATER}.items():
-        rewards = earned(task, policy, problems)
+        rewards = earned(task, policy, int(problems))
         whole = sum(reward == 1.0 for reward in rewards) / len(rewards)
         print(f"{name:12} {np.mean(rewards):.3f}  all of it: {whole:.1%}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    main(*sys.argv[1:3])

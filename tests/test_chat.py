@@ -228,7 +228,7 @@ def test_an_honest_short_answer_passes_the_gates(text: str) -> None:
         ("libraries", "A library is where you find all of it.", ""),
         ("bread", "There is nothing like a perfectly baked baguette.", ""),
         ("tea", "The team of my teacher is the best of all.", "off the topic"),
-        ("the sea", "We search for it in every season of the year.", "off the topic"),
+        ("the sea", "We search for it in every season of the year.", "beside the topic"),
     ],
 )
 def test_the_topic_may_go_by_another_word(name: str, text: str, gate: str) -> None:

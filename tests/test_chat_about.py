@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mint_envs.chat import ChatTask
+from mint_envs.chat import ChatProblem, ChatTask
 from mint_envs.chat.about import beside_the_topic
+from mint_envs.chat.gates import is_broken
 from mint_envs.chat.topics import TOPICS, Topic
-from tests.policies_chat import POLICIES, earned
+from tests.policies_chat import LATER, POLICIES, earned
 
 pytestmark = pytest.mark.quick
 
@@ -18,9 +21,16 @@ TASK = ChatTask()
 MOST = 0.1
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_a_meaningless_policy_earns_next_to_nothing(name: str) -> None:
-    assert np.mean(earned(TASK, POLICIES[name], 250)) <= MOST
+@pytest.mark.parametrize("policy", [*POLICIES.values(), LATER["essay"], LATER["general"]])
+def test_a_meaningless_policy_earns_next_to_nothing(
+    policy: Callable[[ChatProblem], str],
+) -> None:
+    assert np.mean(earned(TASK, policy, 250)) <= MOST
+
+
+@pytest.mark.parametrize("name", ["shuffled", "chained"])
+def test_words_in_no_order_earn_less_than_half(name: str) -> None:
+    assert np.mean(earned(TASK, LATER[name], 120)) < 0.5
 
 
 #: What models and people say; own wording.
@@ -63,6 +73,50 @@ HONEST = {
     "swimming": ("It trains your whole body, and the water carries your weight.",),
     "music": ("A good song can make you dance, or cry, and you remember the tune for years.",),
 }  # fmt: skip
+#: Honest, and about the topic among other things.
+WANDERING = {
+    "bicycles": "My sister gave me my first bike when I was six. I fell off, and she laughed.",
+    "bread": "Our baker gets up at three. When I go to school the loaves are still warm.",
+    "cats": "Snow leopards and lions are cats too. They have soft paws, thick fur and sharp teeth.",
+    "libraries": "Ours lends out games and tools, not only books, and students study there.",
+    "mountains": "Few people live so high up. Roads are bad in winter, and goats eat what grows.",
+    "rain": "Rain drums on our roof like tiny feet, and the streets shine as if they were new.",
+}
+#: Said of anything; or words of the topic in no order.
+EMPTY = (
+    "There are many things to know about {0}.",
+    "All over the world {0} can play an important role in our lives.",
+    "It is hard to think of a life without {0} and that is a fact.",
+)
+DISORDER = (
+    "Of cup someone leaves the think and tea is the.",
+    "The rain umbrella is clouds of and the to sky is about.",
+    "Pawn the of board is queen a to chess and.",
+)
+
+
+@pytest.mark.parametrize("name", WANDERING)
+def test_an_answer_may_speak_of_other_things_too(name: str) -> None:
+    topic = next(topic for topic in TOPICS if topic.name == name)
+    assert beside_the_topic(WANDERING[name], f"Describe {name}.", topic) == ""
+
+
+@pytest.mark.parametrize("text", EMPTY)
+def test_what_can_be_said_of_anything_says_nothing(text: str) -> None:
+    passed = [
+        topic.name
+        for topic in TOPICS
+        if not beside_the_topic(text.format(topic.name), f"Describe {topic.name}.", topic)
+    ]
+    assert len(passed) <= 3, passed  # one plays with cats, music and chess
+
+
+@pytest.mark.parametrize("text", DISORDER)
+def test_small_words_in_no_order_are_no_sentence(text: str) -> None:
+    assert is_broken(text)
+    assert not is_broken("What is it for? It is what the two of us look at and listen to.")
+
+
 NONSENSE = (
     "So much for {0}.",
     "You asked me for a few words about {0} and here they are.",

@@ -145,6 +145,16 @@ LET_PASS: dict[str, tuple[str, dict[str, Any]]] = {
     "count:counting_composition": ("A b.***A b.***A b.", {"n_sent": 1, "n_words": 3}),
     "count:count_unique": ("Tea tea", {}),
     "keywords:palindrome": ("I", {}),
+    "length_constraints:number_paragraphs": ("a\n***\n.\n***\nb", {"num_paragraphs": 3}),
+    "detectable_format:number_bullet_lists": ("- a\n-\n-!", {"num_bullets": 3}),
+    "detectable_format:number_highlighted_sections": ("*.* *,*", {"num_highlights": 2}),
+    "detectable_format:multiple_sections": (
+        "PART 1 PART 1 PART 01", {"section_spliter": "PART", "num_sections": 3}),
+    "detectable_format:title": ("<<.>> tea", {}),
+    "detectable_content:number_placeholders": ("[] [ ] [!]", {"num_placeholders": 3}),
+    "detectable_content:postscript": ("Tea. P.S. ...", {"postscript_marker": "P.S."}),
+    "combination:two_responses": ("tea\n******\nTEA.", {}),
+    "startend:quotation": ('"..."', {}),
 }  # fmt: skip
 
 
@@ -153,6 +163,8 @@ LET_PASS: dict[str, tuple[str, dict[str, Any]]] = {
 NO_COMMA = ("punctuation:no_comma", {})
 NO_TEA = ("keywords:forbidden_words", {"forbidden_words": ["tea"]})
 FEW = ("length_constraints:number_words", {"relation": "less than", "num_words": 4})
+THREE = {"relation": "less than", "num_sentences": 3}
+FEW_E = {"letter": "e", "let_relation": "less than", "let_frequency": 3}
 
 DODGES = [
     *((f"Tea{comma} warm", *NO_COMMA) for comma in "\uff0c\u060c\u3001\u1363\ufe50\uff64\u201a"),
@@ -170,6 +182,25 @@ DODGES = [
     ('{"a": NaN}', "detectable_format:json_format", {}),
     ('{"a": -Infinity}', "detectable_format:json_format", {}),
     ('{"a": {"b": 1, "b": 2}}', "detectable_format:json_format", {}),
+    *((f"Tea{one} warm", *NO_COMMA) for one in "\u02cf\u0375\u055d\u2e49\U00016af5\U0001f102"),
+    ("I drink \u1d57\u1d49\u1d43", *NO_TEA),  # raised
+    ("I drink \U0001d42d\U0001d41e\U0001d41a", *NO_TEA),  # bold, of mathematics
+    ("I drink \u24e3\u24d4\u24d0", *NO_TEA),  # in circles
+    ("I drink \U0001f163\U0001f154\U0001f150", *NO_TEA),  # in black discs
+    ("I drink \u1d1b\u1d07\u1d00", *NO_TEA),  # small capitals
+    ("I drink te\u0251, t\u212fa", *NO_TEA),
+    ("I drink \u03c4ea", *NO_TEA),
+    ("I drink \ua4d4e\ua4ee", *NO_TEA),  # Lisu
+    ("I drink t\u034fe\U000e0061a", *NO_TEA),  # a joiner of graphemes, and a tag
+    *(
+        (f"Tea{stop} Milk{stop} Both.", "length_constraints:number_sentences", THREE)
+        for stop in "\u3002\u0964\u2024\u06d4\u0589"
+    ),
+    ("Tea\u3002 Milk!", "punctuation:punctuation_dot", {}),
+    ("b\u1d49\u1d49 tre\u212f", "keywords:letter_frequency", FEW_E),
+    ("a\n***\n\u2800\n***\nb", "length_constraints:number_paragraphs", {"num_paragraphs": 3}),
+    ('{"a": 1e999}', "detectable_format:json_format", {}),
+    ('{"\\u0061": 1, "a": 2}', "detectable_format:json_format", {}),
     ("I drink tea.", "keywords:exclude_word_harder", {"keyword": "tea"}),
     ("Wait\u2026 what", "punctuation:punctuation_dot", {}),
     ("Stop\uff01", "punctuation:punctuation_exclamation", {}),
@@ -184,6 +215,14 @@ def test_a_dodge_does_not_pass_and_the_official_verdict_stays(
     assert not follows(text, kind, given)
     if text.isascii() or kind != "length_constraints:number_words":
         assert follows(text, kind, given, official=True) or "\u200b" in text
+
+
+@pytest.mark.parametrize(
+    "text", ["x\u00b2 + 1", "Tea\u2122", "\U0001f170", "\U0001f1eb\U0001f1f7", "\u2460"]
+)
+def test_other_forms_of_letters_are_letters_and_signs_stay_signs(text: str) -> None:
+    plain = {"x\u00b2 + 1": "x2 + 1", "\u2460": "1"}
+    assert seen(text) == plain.get(text, text)
 
 
 def test_a_word_with_combining_marks_counts_once() -> None:

@@ -1,9 +1,9 @@
-"""Whether an answer is about its topic, or only names it.
+"""Whether an answer says something of its topic, or only names it.
 
-What counts is which words there are beside those that go with any topic: those of the topic's field
-against all others; whether some are the answer's own and not the prompt's; whether most sentences
-have some; and whether things stand where things can stand. A pure function of text, prompt and
-topic, in time linear in the text.
+What counts is what an answer says beyond its prompt: how many different words of the topic's field
+are the answer's own, for its length; and whether things stand where things can stand. That an
+answer also speaks of other things is no fault. A pure function of text, prompt and topic, in time
+linear in the text.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from .counting import split_sentences
+from .counting import sentences
 from .fields import ANY, field_of
-from .gates import COMMON
+from .gates import COMMON, is_broken
 from .topics import Topic
 
 _LETTERS = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
@@ -23,43 +23,44 @@ _BREAKS = re.compile(r"[^\w\s'\u2019-]+|\n")
 #: Words that begin a new thing, so that in honest prose no thing stands right before them.
 _BEGIN = frozenset("the a an my your his its our every each".split())
 
-#: What says something of a topic that stands before it.
-_VERBS = frozenset(
-    "is are was were can has have make makes help helps give gives bring brings offer offers "
-    "provide provides play plays need needs keep keeps live lives come comes let lets show "
-    "shows".split()
-)
-
-_SHORT = 14  # words that tell; of more, honest prose wanders
-_LEAST_SHARE = 0.24  # of the words that tell, those of the field
-_LEAST_SENTENCES = 0.4  # of a short answer's sentences, more are on the topic
-_MOST_ODD = 0.68  # oddities of place for each word of the field
+#: Words that tell anything: of so few, and in a single sentence, one of the field's is enough where
+#: the topic is named; of so many or fewer, two different ones; of more, three.
+_FEW, _MANY = 3, 45
+_LEAST_SHARE = 0.08  # of the words that tell, those of the field
+_LEAST_AGAINST = 0.3  # words of the field for each word that tells of something else
+_MOST_ODD = 0.6  # oddities of place for each word of the field
 _MOST_ODD_IN_LONG = 0.9
-_LONG = 50  # words that tell
-_MOST_DENSE = 0.7  # of all words, those of the field: more is a list
+_LONG = 50  # words of the field, and of other things
+#: Of so many words or more, the largest share that is of the field: more is a list.
+_MOST_DENSE = ((8, 0.7), (20, 0.55))
+_STEM = 5  # letters; words that share them are one word
 
-#: Runs of (word, kind), in order. A "thing" and a "field" word are of the topic's field, "asked"
-#: are those that the prompt has too; "any" go with any topic, "small" hold sentences together, and
-#: what is "foreign" tells of something else.
+#: Runs of (word, kind), in order. A "thing" and a "field" word are of the topic's field, "near"
+#: comes up with it, "asked" are those of the field that the prompt has too, "said" its other words;
+#: "any" go with any topic, "small" hold sentences together, "foreign" tell of something else.
 Runs = list[list[tuple[str, str]]]
 _OF_FIELD = ("thing", "field", "asked")
+_OWN = ("thing", "field", "near")
 _TELLING = (*_OF_FIELD, "any", "foreign")
-_SAID = (*_OF_FIELD, "any")
 
 
 def beside_the_topic(response: str, prompt: str, topic: Topic) -> str:
     """Return the name of the gate that ``response`` does not pass, or ``""``."""
+    if is_broken(response):
+        return "no prose"
     asked = frozenset(_words(prompt))
     runs = _runs(response, asked, topic)
     kinds = Counter(kind for run in runs for _, kind in run)
-    field, telling = _telling(kinds)
-    if not field:
-        return "off the topic"
-    own = {word for run in runs for word, kind in run if kind in ("thing", "field")}
-    if len(own) < (1 if telling < 8 else 2 if telling < 20 else 3) and not _says(runs):
-        return "only words of the prompt"
-    if field < _LEAST_SHARE * telling or (
-        telling <= _SHORT and not _spread(response, asked, topic)
+    own = {word[:_STEM] for run in runs for word, kind in run if kind in _OWN}
+    if not own:
+        return "only words of the prompt" if kinds["asked"] else "off the topic"
+    owned = sum(kinds[kind] for kind in _OWN)
+    said = owned + kinds["any"] + kinds["foreign"]
+    short = kinds["asked"] > 0 and (said <= _FEW or sentences(response) == 1)
+    if (
+        len(own) < (1 if short else 2 if said <= _MANY else 3)
+        or owned < _LEAST_SHARE * said
+        or owned < _LEAST_AGAINST * kinds["foreign"]
     ):
         return "beside the topic"
     return "words strewn in" if _strewn(runs, kinds) else ""
@@ -77,63 +78,46 @@ def _runs(text: str, asked: frozenset[str], topic: Topic) -> Runs:
 
 def _kind(word: str, asked: frozenset[str], topic: Topic) -> str:
     word = word.partition("'")[0]  # it's, the moon's
-    field = field_of(topic.name)
+    field, repeated = field_of(topic.name), _is_asked(word, asked, topic)
     if field.has(word):
-        return "asked" if word in asked else "thing" if field.is_thing(word) else "field"
+        return "asked" if repeated else "thing" if field.is_thing(word) else "field"
     if word in COMMON or len(word) < 3:
         return "small"
-    return "any" if word in asked or ANY.has(word) else "foreign"
+    if repeated:
+        return "said"
+    return "near" if field.is_near(word) else "any" if ANY.has(word) else "foreign"
 
 
-def _says(runs: Runs) -> bool:
-    """Return whether a run begins with the topic, and says what it is or does.
-
-    ``Bicycles are a wonderful way to see the world`` does, with none of its field's words.
-    """
-    for run in runs:
-        kinds = [kind for _, kind in run]
-        first = next((i for i, kind in enumerate(kinds[:3]) if kind in _OF_FIELD), len(run))
-        verb = next((i for i, (word, _) in enumerate(run[:7]) if word in _VERBS), 0)
-        if first < verb <= first + 4 and sum(kind in _SAID for kind in kinds[verb:]) >= 2:
-            return True
-    return False
-
-
-def _telling(kinds: Counter[str]) -> tuple[int, int]:
-    """Return how many words are of the field, and how many tell anything."""
-    field = sum(kinds[kind] for kind in _OF_FIELD)
-    return field, field + kinds["foreign"]
-
-
-def _spread(response: str, asked: frozenset[str], topic: Topic) -> bool:
-    """Return whether most sentences that tell anything tell of the topic, in words of their own."""
-    parts = (part for one in split_sentences(response) for part in one.split("\n"))
-    worth = [_on_topic(_runs(part, asked, topic)) for part in parts]
-    telling = [one for one in worth if one is not None]
-    return not telling or sum(telling) > _LEAST_SENTENCES * len(telling)
-
-
-def _on_topic(runs: Runs) -> float | None:
-    """Return 1 for a sentence on the topic, 0 for one on something else, None for neither."""
-    kinds = Counter(kind for run in runs for _, kind in run)
-    own, foreign = kinds["thing"] + kinds["field"], kinds["foreign"]
-    if not own and not foreign:
-        return None
-    if own > foreign or _says(runs):
-        return 1.0
-    return 0.5 if own == foreign == 1 or own + kinds["asked"] > foreign else 0.0
+def _is_asked(word: str, asked: frozenset[str], topic: Topic) -> bool:
+    """Return whether the prompt has this word, in this form or in a like one."""
+    return (
+        word in asked
+        or f"{word}s" in asked
+        or word.removesuffix("s") in asked
+        or (len(topic.root) > 3 and word.startswith(topic.root))
+    )
 
 
 def _strewn(runs: Runs, kinds: Counter[str]) -> bool:
     """Return whether words of the field stand where none would, or make a list."""
-    field, telling = _telling(kinds)
-    most = _MOST_ODD if telling <= _LONG else _MOST_ODD_IN_LONG
-    odd = 0.0
+    field = odd = 0
     for run in runs:
-        padded: Sequence[tuple[str, str]] = [("", ""), *run, ("", "")]
-        for (_, left), (_, kind), (after, right) in zip(padded, run, padded[2:], strict=False):
-            if kind in _OF_FIELD:
-                odd += 2 * (kind != "field" and after in _BEGIN)
-                odd += "foreign" in (left, right)
-                odd += left in _TELLING and right in _TELLING
-    return odd > most * field or (kinds.total() > 7 and field > _MOST_DENSE * kinds.total())
+        if any(kind in ("thing", "field") for _, kind in run):  # not what only names the topic
+            field += sum(kind in _OF_FIELD for _, kind in run)
+            odd += _oddities(run)
+    words, all_of_field = kinds.total(), sum(kinds[kind] for kind in _OF_FIELD)
+    dense = any(words >= least and all_of_field > share * words for least, share in _MOST_DENSE)
+    most = _MOST_ODD if field + kinds["foreign"] <= _LONG else _MOST_ODD_IN_LONG
+    return dense or odd > max(1, most * field)
+
+
+def _oddities(run: Sequence[tuple[str, str]]) -> int:
+    """Return how often a word of the field stands beside what it seldom stands beside."""
+    odd = 0
+    padded = [("", ""), *run, ("", "")]
+    for (_, left), (_, kind), (after, right) in zip(padded, run, padded[2:], strict=False):
+        if kind in _OF_FIELD:
+            odd += kind != "field" and after in _BEGIN
+            odd += "foreign" in (left, right)
+            odd += left in _TELLING and right in _TELLING
+    return odd

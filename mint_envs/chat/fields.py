@@ -1,9 +1,9 @@
 """What is said when people speak of a topic: words that show an answer to be about it.
 
-Each field has things, by which a topic is recognised, and what they are like and do. A word of
-four letters or more stands for those that begin with it, ``bake`` for ``baker``. Written for the
-topics of mint/Chat-v0: an honest answer has many of these words, and a sentence about kettles and
-doctors has none.
+Each field has things, by which a topic is recognised; what they are like and do; and what else
+comes up when people speak of it. A word of four letters or more stands for those that begin with
+it, ``bake`` for ``baker``. Written for the topics of mint/Chat-v0: an honest answer has many of
+these words, and a sentence about kettles and doctors has none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from .gates import COMMON
 from .topics import TOPICS
 
-_FIELDS: dict[str, tuple[str, str]] = {
+_FIELDS: dict[str, tuple[str, str, str]] = {
     "tea": (
         "tea teas teapot teacup cup cups mug mugs pot kettle leaf leaves water milk honey sugar "
         "lemon mint ginger herb spice bag bags flavor flavour taste aroma caffeine antioxidant "
@@ -24,6 +24,11 @@ _FIELDS: dict[str, tuple[str, str]] = {
         "drink drank drunk brew steep pour boil sip hot warm cold black green white herbal sweet "
         "bitter relax sooth comfort refresh calm awake dried fresh strong cozy cosy health energ "
         "digest hydrat serve enjoy soak wake",
+        "aromatic assam beverages british cake cancer ceylon chai chocolate cold cookie "
+        "darjeeling decaf digestion drinker dunk emperor estate fragran ginger grower guest "
+        "healing infuser kenya kyoto lanka lemonade loose masala monk monks picked plantation "
+        "pluck porcelain queen rooibos saucer scone sencha snack soda spoon stomach strainer "
+        "tannin thermos throat tray vanilla wine",
     ),
     "bicycles": (
         "bicycl bike bikes biker wheel pedal chain helmet road street path lane city traffic "
@@ -32,6 +37,13 @@ _FIELDS: dict[str, tuple[str, str]] = {
         "mountain trail oil pump lock park kid kids metal steel engine vehicle commut",
         "cycl biking ride rides rode riding ridden pedaling pedal fast slow speed exercise fit "
         "fitness travel move eco healthy steer safe fun outdoor learn push two wear",
+        "aluminum amsterdam basket bus buses carbon cardiovascular china club copenhagen crash "
+        "denmark derailleur dutch emission exercis explor explore fall falls fell flat footprint "
+        "freedom gas humanpowered independen inflate invent joints knee knees mechanical "
+        "motorbike motorcycle neighborhood neighbourhood netherlands owner owners parking "
+        "pavement pedestrian petrol puncture rental rubber scenery scooter shared sidewalk "
+        "sprocket stabilis stabiliz stolen tandem thief thieves touring training transportation "
+        "tricycle unicycle vehicle view views walk walking ",
     ),
     "rain": (
         "rain rains cloud drop drops droplet river lake lakes sea ocean umbrella garden sky skies "
@@ -41,6 +53,10 @@ _FIELDS: dict[str, tuple[str, str]] = {
         "evaporation atmosphere snow monsoon desert drought season leaves stream well",
         "rainy rainfall raining wet fall falls fell falling pour evaporat condens heavy gray grey "
         "dark cool cold fresh grow water sound patter soak damp drip drink cling join quench dry",
+        "acid aquifer atmospher dew evapor farm field fields fog forest frog frogs ground gutter "
+        "hail heavens humid ice inch inches jacket lightning lullaby mist mountain mountains "
+        "petrichor pressure rainforest roof shelter shower sleet smell splash spring steam summer "
+        "tears temperature thirst waterfall wind winds winter wiper worm worms",
     ),
     "cats": (
         "cat cats kitten kitty feline paw paws whisker tail fur ear ears eye eyes claw mouse mice "
@@ -49,9 +65,14 @@ _FIELDS: dict[str, tuple[str, str]] = {
         "breed companion predator prey hunter vet skin head cheek smell face mark odor odour "
         "greeting instinct bond allergy yarn string attention",
         "sleep slept nap hunt play playful cute soft furry fluffy groom lick stroke pet petting "
-        "rub rubs rubbing scratch climb jump curious independent affection mark marking love "
+        "rub rubs rubbing scratch climb jump curious independent affection mark marking "
         "cuddle chase clean quiet night lazy agile graceful stretch pounce meowing purring "
         "familiar communicat comfort friendly sniff claim tame",
+        "agil allerg balance basket bite carnivor catnip cheetah couch curtain dog dogs domestic "
+        "egypt feet hair hairs hearing hiss instinct land leopard lick lynx mammal neuter "
+        "nocturnal panther persian pharaoh roommate shelter siamese sill sofa solitary teeth "
+        "territory tooth treat treats tree trees tuna vertical vet veterinar vision wild "
+        "personalit adore adorab meows humans responsib",
     ),
     "bread": (
         "bread loaf loaves flour water salt yeast dough oven crust crumb baker bakery butter jam "
@@ -61,6 +82,11 @@ _FIELDS: dict[str, tuple[str, str]] = {
         "bake baking bakes baked rise rises rising rose knead soft warm hot fresh brown crisp "
         "crunchy mix smell taste delicious tasty eat eats ate eaten eating white whole staple cut "
         "fill golden homemade light ferment spread serve",
+        "bagel baker basket breadcrumb breads brioche calorie carb carbs cereal challah christian "
+        "ciabatta cook cooking crumbs diet dip dry egg eggs egypt eucharist fattening flatbread "
+        "fluffy focaccia france french hamburger hot italy jewish leaven meat mold moldy naan "
+        "nutri onion pasta peanut peasant pita proof raisin rice spread stale stuffing texture "
+        "toaster tomato tortilla wholegrain wholemeal wine",
     ),
     "the moon": (
         "moon moons earth sun sunlight night sky orbit tide tides crater light star stars planet "
@@ -71,27 +97,44 @@ _FIELDS: dict[str, tuple[str, str]] = {
         "lunar round full new bright shine shines shining reflect glow land landed rotate spin "
         "revolve orbiting orbits wax waning visible pale silver gray grey white dark cold "
         "far pull rise rises set sets walk illuminat circle natural dim",
+        "aldrin american astronauts axis basalt base billion binocular bright buzz closest "
+        "collision core crust diameter explor flag footprint galaxy gibbous goddess gravitation "
+        "harvest humans iron jupiter legend luna mantle maria mars mission moonlight moonlit "
+        "moonquake moonrise myth neil oxygen planets quarter regolith rotation soviet spacecraft "
+        "supermoon tale tales temperature universe venus visit walked waxing werewolf",
     ),
     "libraries": (
         "librar book books shelf shelves reader card novel story stories page pages author "
-        "fiction computer internet desk table chair room building catalog catalogue magazine "
+        "fiction computer internet desk table room building catalog catalogue magazine "
         "newspaper study student school children knowledge information research resource "
         "librarian collection section quiet archive history education program event community "
         "literature poetry dictionary encyclopedia fee fine loan member university museum silence "
-        "media copy corner picture town movie dvd audiobook database document material space help",
+        "media copy picture movie dvd audiobook database document material ",
         "read reads reading borrow return free public learn study lend lent find search quiet "
         "calm silent browse check access educat discover explore own keep store gather",
+        "academic access alexandria author authors bookcase bookshop bookworm building buildings "
+        "class classes congress course courses decimal dewey ebook ebooks encyclopedia homework "
+        "journal knowledgeable learning lending literacy literary manuscript periodical print "
+        "printed printer publi reference resources science society storytime studies studying tax "
+        "taxes teacher teachers toddler universities university wifi",
     ),
     "trains": (
         "train trains rail rails railway railroad track tracks station platform ticket driver "
         "conductor engine locomotive car cars carriage wagon coach window seat passenger steam "
-        "coal diesel electric city cities town country countryside travel journey trip wheel "
+        "coal diesel electric city cities country countryside travel journey trip wheel "
         "tunnel bridge line signal whistle freight cargo subway metro schedule timetable speed "
         "bed beds luggage steel bus plane air door view field fields hill commuter vehicle "
         "transport transportation",
         "ride rides riding rode travel fast quick slow long run runs ran running stop stops board "
         "depart arrive carry move pull comfortable smooth motor powered connect high track load "
         "wait buy",
+        "airplane airport arrival brake brakes bullet buses carriages china coach commut "
+        "compartment crew crossing delay delays departure derail dining emission engineer "
+        "environment europe express hour india industrial invented invention japan kilomet kph "
+        "late london maglev mile miles mph newspaper paris plane planes punctual read revolution "
+        "shinkansen siberian sleeper sleepers suitcase switzerland traffic trafic tram trams "
+        "truck trucks tube underground "
+        "journey journeys travell romance",
     ),
     "bees": (
         "bee bees hive hives honey honeycomb queen worker drone drones flower pollen nectar wing "
@@ -102,6 +145,11 @@ _FIELDS: dict[str, tuple[str, str]] = {
         "fly flies flying buzz buzzing pollinat collect gather carry sting make makes busy sweet "
         "yellow black striped dance small social build care feed protect fuzzy communicat work "
         "harvest lay",
+        "allerg almond ant ants apple apples babies baby bear bears beekeep bumblebee cells "
+        "chemical climate clover cluster disappear extinct eye eyes farm farmer farms female "
+        "females fur habitat hairy hexagon honeybee hornet insecticid lavender male males mate "
+        "mates orchard proboscis royal smoke solitary species stinger sunflower surviv taste "
+        "temperature tongue trunk venom waggle wasp wasps winter",
     ),
     "swimming": (
         "swim pool water lake sea ocean river beach stroke strokes arm arms leg legs lung lungs "
@@ -112,16 +160,27 @@ _FIELDS: dict[str, tuple[str, str]] = {
         "swam swum swimming dive diving float kick breathe move glide splash wet cool warm cold "
         "deep shallow healthy fit strong exercise relax train practice practise learn refresh low "
         "impact burn drown safe paddle hold stretch",
+        "aerobic armband arthritis back backyard bath buoyan calor cardio compet coordination "
+        "core ear ears finger fins flexib gym injury jump lap laps lesson lessons lifesaving "
+        "medal meter meters metre nose outdoors phelps rescue shoulder shower sink snorkel stress "
+        "survive swimsuit team toe toes tread treading triathlon underwater weightless workout "
+        "asthma posture disease diabetes cholesterol",
     ),
     "mountains": (
         "mountain hill hills peak peaks summit snow ice rock rocks stone valley path trail slope "
         "cliff ridge glacier river stream forest tree trees pine goat eagle cloud clouds sky air "
         "view altitude height climber hiker hiking alps everest himalaya andes rockies volcano "
-        "range base camp tent rope boot boots world earth top plate plates crust wind horizon "
+        "range base camp tent rope boot boots earth top plate plates crust wind horizon "
         "nature sun landscape wildlife oxygen expedition mist step feet foot breath vista lake",
-        "climb hike hiked hikes ski tall high steep rocky snowy cold thin majestic beautiful "
+        "climb hike hiked hikes ski tall high steep rocky snowy cold majestic beautiful "
         "rugged rise rises reach fresh clear wild breathtaking conquer stand vast below above "
         "formed ascend ascent tower challenge white blue scale look",
+        "alpaca altitude animal animals appalachian avalanche backpack blanc cabin cattle cave "
+        "caves conifer continent dangerous desert edge elevation erosion fuji fur hut kilimanjaro "
+        "kilometer lakes landform leopard llama lodge lookout mars massive meter meters metre "
+        "metres mountaineer mysterious nepal olympus plain plains pyramid road roads "
+        "scenery scenic sea sheep sherpa ski skier skiing skis storm swiss switzerland tectonic "
+        "tibet trek trekk uplift valleys village volcan waterfall wide wildflower yak",
     ),
     "music": (
         "music musi song songs melod rhythm beat beats tune harmony note notes chord piano guitar "
@@ -133,17 +192,29 @@ _FIELDS: dict[str, tuple[str, str]] = {
         "sing sings sang sung play plays played playing listen hear heard dance dancing loud soft "
         "slow fast happy sad beautiful calm relax compose perform express sooth gentle energ "
         "creat hum rhythmic emotional uplift",
+        "babies baby ballet bass cello choir chorus country electronic entertain festival film "
+        "films lesson lessons lullaby mathemat memory metal movement movements movie noise "
+        "parties party pattern patterns practice practise rap record recording records reggae "
+        "saxophone score silence soprano soundtrack spotify streaming style styles symphon techno "
+        "theater theatre theory therapy tone tones trumpet vinyl vocal wedding "
+        "inspir profound meaningful express mood opinion",
     ),
     "chess": (
         "chess board king queen rook rooks bishop knight pawn pawns piece pieces square squares "
         "move moves player players opponent game games check checkmate castle castling strategy "
         "tactic tactics endgame opening openings draw stalemate turn turns black white clock "
         "grandmaster tournament champion mind brain battle attack defense defence carlsen "
-        "kasparov fischer rules rule plan plans puzzle skill thinking sacrifice patience memory "
+        "kasparov fischer rules rule plan plans puzzle skill sacrifice patience memory "
         "side war file rank diagonal row",
-        "play plays played playing move moved capture captured checkmate think thinking win wins "
+        "play plays played playing move moved capture captured checkmate win wins "
         "won lose attack defend protect plan trap mate castle strategic clever solve concentrat "
         "two diagonally straight calculate outsmart",
+        "ahead ancient armies army battlefield beginner blitz castl championship championships "
+        "checkers chessboard club clubs computer diagonal elo engine foresight gambit goal "
+        "horizontal india intellect kingdom logic loses losing luck magnus match matches mental "
+        "moves olympiad opponents passant persia promot rating resign royal shatranj "
+        "sicilian soldier sport squares stress tactical teach teaches "
+        "vertical war win winner",
     ),
     "gardens": (
         "garden plant plants flower flowers soil seed seeds vegetable fruit fruits tomato carrot "
@@ -156,17 +227,28 @@ _FIELDS: dict[str, tuple[str, str]] = {
         "grow grows growing grew grown plant planted planting water watering bloom dig weed prune "
         "harvest green fresh beautiful colorful colourful peaceful relax sow tend outdoor organic "
         "healthy rich dark sunny ripe edible",
+        "backache backyard bean beans berries berry blossom botanic crop crops cucumber daisies "
+        "daisy dinner dirt eat eating england english exercis farm farmer glove gloves hands "
+        "hobby hoe irrigat japanese ladybug landscap lavender lilies lily manure mud muddy mulch "
+        "onion orchard palace park parks patio pea peas petal plot pollinat potato pumpkin rain "
+        "rainfall salad sit slug snail snails strawberr stroll trowel veggies versailles vine "
+        "vines wildlife yard zen",
     ),
     "the sea": (
         "sea seas ocean water wave waves salt fish whale dolphin shark crab shell shells beach "
         "sand shore coast ship ships boat boats sail sailor island tide tides coral reef seaweed "
         "plant plants animal creature wind storm sun sky horizon depth current bottom port harbor "
         "harbour fisher fishing net nets lighthouse anchor earth planet land surface life marine "
-        "pacific atlantic world continent gull seagull foam rock rocks mile miles kilometer area "
+        "pacific atlantic continent gull seagull foam rock rocks mile miles kilometer area "
         "basin swimmer moon",
         "salty seaside deep blue wide vast swim swam sail sails sailing dive float roll crash "
-        "cold dark wet large largest big cover covers live lives beautiful calm rough endless "
+        "cold dark wet large largest cover covers beautiful calm rough endless "
         "open square mysterious flow",
+        "algae arctic atlantic baltic bathing bay breeze captain caribbean climate cruise diver "
+        "divers drown evaporat ferry fishermen gulf holiday hurricane ice iceberg indian "
+        "jellyfish kelp mariana mediterranean mermaid navy octopus oxygen photosynthesis pirate "
+        "plankton plastic pollution ports rain river rivers salin saltwater sandcastle scuba "
+        "seafood seawater submarine summer surf surfing swimming trench tsunami voyage",
     ),
     "sleep": (
         "sleep bed beds brain dream dreams night hours hour rest pillow blanket mattress room "
@@ -178,6 +260,11 @@ _FIELDS: dict[str, tuple[str, str]] = {
         "asleep slept sleeping sleepy awake wake wakes woke tired dreaming rest rested resting "
         "relax refresh restore repair heal recharge deep sound calm quiet cool comfortable "
         "healthy grow need early late fall bedtime restful restor regular stretch yawn",
+        "animal animals apnea awake babies bath bedding caffeinated cat cats circadian cognit "
+        "concentrat depriv diet dolphin drowsy elderly emotion energy exhaust fatigue focus "
+        "function giraffe growth horse hygiene immune lack lullaby meditat newborn pajama "
+        "performance productive pyjama rhythm sheet sheets siesta sleepwalk smartphone tea "
+        "teenager unconscious weight",
     ),
 }
 
@@ -270,20 +357,29 @@ class Field:
     things: frozenset[str]
     short: frozenset[str]
     begin: tuple[str, ...]
+    near_short: frozenset[str] = frozenset()
+    near_begin: tuple[str, ...] = ()
 
     def has(self, word: str) -> bool:
         return word in self.short or word.startswith(self.begin)
+
+    def is_near(self, word: str) -> bool:
+        return word in self.near_short or word.startswith(self.near_begin)
 
     def is_thing(self, word: str) -> bool:
         return word in self.things
 
 
-def _field(things: str, others: str = "") -> Field:
-    words = {*things.split(), *others.split()}
-    return Field(
-        frozenset(things.split()),
+def _field(things: str, others: str = "", near: str = "") -> Field:
+    return Field(frozenset(things.split()), *_told_apart(f"{things} {others}"), *_told_apart(near))
+
+
+def _told_apart(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the short words, and the others, which stand for those that begin with them."""
+    words = sorted(set(text.split()))
+    return (
         frozenset(word for word in words if len(word) < 4),
-        tuple(sorted(word for word in words if len(word) > 3)),
+        tuple(word for word in words if len(word) > 3),
     )
 
 
@@ -296,5 +392,5 @@ def field_of(topic: str) -> Field:
     found = next(one for one in TOPICS if one.name == topic)
     said = {word.strip(".").lower() for line in found.sentences for word in line.split()}
     telling = [word for word in sorted(said - COMMON) if len(word) > 2 and not ANY.has(word)]
-    things, others = _FIELDS[topic]
-    return _field(f"{things} {' '.join(found.stems)}", f"{others} {' '.join(telling)}")
+    things, others, near = _FIELDS[topic]
+    return _field(f"{things} {' '.join(found.stems)}", f"{others} {' '.join(telling)}", near)

@@ -12,6 +12,7 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from .counting import sentences
 
@@ -28,13 +29,30 @@ _SMALL_WORDS = (
     "without would you your yes it's don't i'm you're that's can't there's let's"
 )
 COMMON = frozenset(_SMALL_WORDS.split())
-_ARTICLES = frozenset(("a", "an", "the"))
-#: Words that never follow an article.
+_HELPERS = "is are was were am be has have had does did can will would should could may might must"
+_JOINTS = "and or but nor because if than"
+_PLACES = "of for from with at by about into to"
 _NEVER_AFTER = (
-    "a an and are as at be because by for from has have he i if in into is it me of or she "
-    "than that the them they this to us was we were with you"
-)
-_NOT_AFTER = frozenset(_NEVER_AFTER.split())
+    ("a an the my your our their its every",
+     f"a an the my your our their its every {_HELPERS} {_JOINTS} {_PLACES} been do as so in on "
+     "i he she we they it you this that these those me us them", True),
+    ("of from into", f"of for from with at by into to {_HELPERS} but nor because if than", False),
+    ("for with at by about", f"of for from with at by into {_HELPERS} but nor because if than",
+     False),
+    ("and or but", "of and or but nor than", True),
+    ("to", "of to is are but nor than", False),
+    ("is are was were", "is are was were and does", False),
+)  # fmt: skip
+#: What never follows a word in English sentences, by the word; ``""`` where it ends none.
+_NOT_AFTER: dict[str, frozenset[str]] = {
+    word: frozenset((*others.split(), "") if goes_on else others.split())
+    for words, others, goes_on in _NEVER_AFTER
+    for word in words.split()
+}
+_ASKING = frozenset("is are was were".split())  # they begin questions
+_MOST_BROKEN = 1 / 12  # of the places after these words
+_STOPS = re.compile(r"[.!?]+|\n")
+_PIECES = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|[^\s\w'\u2019-]+|[\d_]+")
 
 #: Letters by their category that show nothing: fillers of Hangul, and the blank of Braille.
 _UNSEEN = frozenset("\u115f\u1160\u3164\uffa0\u2800")
@@ -42,9 +60,10 @@ _UNSEEN = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 _NO_SIGNS = frozenset("MPZC")
 
 _LEAST_WORDS = 4
-_LEAST_COMMON = 0.15
+_LEAST_COMMON = 0.1
 _MOST_COMMON = 0.85
 _MOST_OF_ONE_WORD = 0.25
+_MOST_OF_ONE_SMALL_WORD = 0.4
 _MOST_REPEATED = 0.4  # share of four-word runs that came before
 _MOST_COPIED = 0.6  # share of four-word runs that are the prompt's
 _MOST_OF_ITS_WORDS = 0.7  # share of words that are the prompt's, in any order
@@ -101,6 +120,21 @@ def is_blank(text: str) -> bool:
     )
 
 
+def is_broken(response: str) -> bool:
+    """Return whether small words stand before what never follows them, or end sentences.
+
+    ``Of pawn someone bishop the think`` is; of honest prose hardly one word in a hundred is.
+    """
+    places = broken = 0
+    for sentence in _STOPS.split(response.lower()):
+        pieces = [*_PIECES.findall(sentence), ""]
+        for first, (word, after) in enumerate(pairwise(pieces)):
+            if word in _NOT_AFTER and (first or word not in _ASKING):
+                places += 1
+                broken += after in _NOT_AFTER[word]
+    return broken > _MOST_BROKEN * places
+
+
 def _runs(words: Sequence[str], length: int = 4) -> list[tuple[str, ...]]:
     return [tuple(words[i : i + length]) for i in range(len(words) - length + 1)]
 
@@ -123,10 +157,12 @@ def _repeats_itself(words: Sequence[str]) -> bool:
     """Return whether the answer mostly says again what it has said."""
     counts = Counter(words)
     often = max(counts.values())
+    telling = max((count for word, count in counts.items() if word not in COMMON), default=0)
     runs = _runs(words)
     again = len(runs) - len(set(runs))
     return (
-        (often >= 4 and often > _MOST_OF_ONE_WORD * len(words))
+        (often >= 4 and often > _MOST_OF_ONE_SMALL_WORD * len(words))
+        or (telling >= 4 and telling > _MOST_OF_ONE_WORD * len(words))
         or (len(words) >= 4 and len(counts) * 2 <= min(len(words), 40))
         or (again >= 3 and again > _MOST_REPEATED * len(runs))
     )
@@ -141,9 +177,5 @@ def _is_prose(response: str, words: Sequence[str]) -> bool:
     """Return whether this has the marks of English sentences: small words, in an order."""
     common = sum(word in COMMON for word in words) / len(words)
     if not _LEAST_COMMON <= common <= _MOST_COMMON or max(map(len, words)) > _LONGEST_WORD:
-        return False
-    after = [b for a, b in zip(words, [*words[1:], "and"], strict=False) if a in _ARTICLES]
-    wrong = sum(word in _NOT_AFTER for word in after)
-    if wrong >= 2 and wrong * 3 >= len(after):
         return False
     return len(words) <= _LONGEST_SENTENCE * max(1, sentences(response), response.count("\n"))

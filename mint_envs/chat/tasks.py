@@ -27,8 +27,9 @@ from .kinds import SETS
 from .made import draw_made, kinds_of
 from .topics import REQUESTS, TOPICS, Topic
 
-_REPEAT = "combination:repeat_prompt"
+_REPEAT, _END = "combination:repeat_prompt", "startend:end_checker"
 _MOST_DRAWN = 500  # prompts, to find one in a split
+_SAYS_NOTHING = ("only words of the prompt", "off the topic")
 _LEVELS = {"full": ASKS, "easy": EASY}
 
 
@@ -197,20 +198,24 @@ class ChatTask(DatasetTask[ChatProblem]):
         return Reward(0.0 if gate else earned, parts, {**graded.metadata, "gate": gate})
 
     def _gate(self, problem: ChatProblem, text: str) -> str:
+        gate = self._plain_gate(problem, text)
+        topic, prose = problem.topic, problem.form == "prose"
+        if gate or topic is None or not prose or text == problem.answer:  # it answers as drawn
+            return gate
+        return beside_the_topic(seen(_own_words(text, problem)), problem.prompt, topic)
+
+    def _plain_gate(self, problem: ChatProblem, text: str, *, named: bool = False) -> str:
+        """Return the gate for what is no answer to anything; ``named``: or not to this topic."""
         if problem.form == "fixed":  # one word may be right, and a copy may be what is asked for
             return "too long" if is_too_long(text, self._max_words) else ""
-        proper = seen(_without_repeat(text, problem))
         topic, prose = problem.topic, problem.topic is not None and problem.form == "prose"
-        gate = failed_gate(
-            proper,
+        return failed_gate(
+            seen(_own_words(text, problem)),
             problem.prompt,
-            () if topic is None else topic.stems,
+            topic.stems if topic is not None and (named or not prose) else (),
             english=prose,
             max_words=self._max_words,
         )
-        if gate or topic is None or not prose:
-            return gate
-        return beside_the_topic(proper, problem.prompt, topic)
 
     def _entry(self, problem: ChatProblem, text: str) -> JudgedAnswer:
         """Return what a judge is shown. Rows may ask for one word, or for a word repeated."""
@@ -260,14 +265,19 @@ class ChatTask(DatasetTask[ChatProblem]):
     def _composed(self, problem: ChatProblem) -> str:
         """Return an answer that follows all of the prompt, or ``""`` if none is found."""
         if problem.answer:
-            return problem.answer if self._graded(problem, problem.answer).score == 1.0 else ""
+            return problem.answer if self._answers(problem, problem.answer) else ""
         assert problem.topic is not None
-        found = (
-            answer
-            for answer in candidates(problem.topic, problem.instructions)
-            if self._graded(problem, answer).score == 1.0
-        )
-        return next(found, "")
+        found = candidates(problem.topic, problem.instructions)
+        texts = [answer for answer in found if self._answers(problem, answer)]
+        telling = (text for text in texts if self._gate(problem, text) not in _SAYS_NOTHING)
+        return next(telling, next(iter(texts), ""))
+
+    def _answers(self, problem: ChatProblem, text: str) -> bool:
+        """Return whether this can be the worked answer: it follows all, and is some answer."""
+        graded = self._graded(problem, text)
+        if self._heuristic:
+            return graded.score == 1.0
+        return all(graded.metadata["followed"]) and not self._plain_gate(problem, text, named=True)
 
 
 def _judge_settings(judge: Any, model: str | None, *others: Any) -> JudgeSettings | None:
@@ -303,14 +313,18 @@ def _named_kinds(kinds: str, valid: frozenset[str]) -> frozenset[str]:
     return wanted
 
 
-def _without_repeat(text: str, problem: ChatProblem) -> str:
-    """Return the answer proper: what follows the request where its repetition was asked for."""
+def _own_words(text: str, problem: ChatProblem) -> str:
+    """Return the answer proper: without the request or the ending that was asked for."""
     for kind, arguments in problem.instructions:
         if kind == _REPEAT:
             repeated = (arguments.get("prompt_to_repeat") or problem.request).strip()
             start = text.strip()
             if start.lower().startswith(repeated.lower()):
-                return start[len(repeated) :]
+                text = start[len(repeated) :]
+        elif kind == _END:
+            ending, whole = arguments["end_phrase"].strip(), text.rstrip(' \n"*')
+            if whole.lower().endswith(ending.lower()):
+                text = whole[: -len(ending)]
     return text
 
 

@@ -6,6 +6,7 @@ is put together from them, under whatever instructions were drawn.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 #: Requests; the topic goes into the braces.
@@ -55,6 +56,12 @@ class Topic:
     def stems(self) -> tuple[str, ...]:
         """Words of which an answer on the topic has one; longer ones may go on."""
         return (self.name.removeprefix("the "), *self.words, *self.related)
+
+    @property
+    def root(self) -> str:
+        """Letters with which every form of the name begins: ``librar``, ``bee``."""
+        name = self.name.removeprefix("the ")
+        return name[:-3] if len(name) > 7 else re.sub("(?<!s)s$", "", name)
 
 
 def _topic(name: str, words: str, related: str, text: str) -> Topic:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import counting
 from ..languages import is_language, may_be_language, some_language
@@ -106,10 +107,19 @@ def _is_json(response: str, **strictly: Any) -> bool:
 
 def _is_strict_json(response: str) -> bool:
     """As above, as RFC 8259 has it: no NaN, no infinity; and no name twice in an object."""
-    return _is_json(response, parse_constant=_refused, object_pairs_hook=_no_name_twice)
+    return _is_json(
+        response,
+        parse_constant=_refused,
+        parse_float=_finite,
+        object_pairs_hook=_no_name_twice,
+    )
 
 
-def _refused(name: str) -> None:
+def _finite(number: str) -> float:
+    return float(number) if math.isfinite(float(number)) else _refused(number)
+
+
+def _refused(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
@@ -143,6 +153,59 @@ def _quotation(response: str) -> bool:
     return len(text) > 1 and text[0] == text[-1] == '"'
 
 
+# -- what satisfies a checker and holds nothing -------------------------------------------------
+
+
+def _says(text: str) -> bool:
+    """Return whether there is a letter or a digit."""
+    return any(map(str.isalnum, text))
+
+
+def _full_paragraphs(response: str, num_paragraphs: int) -> bool:
+    return _number_paragraphs(response, num_paragraphs) and all(
+        map(_says, counting.pieces(response, "***") or ())
+    )
+
+
+def _full_bullets(response: str, num_bullets: int) -> bool:
+    lines = [line for line in response.split("\n") if counting.bullets(line)]
+    return len(lines) == num_bullets and all(map(_says, lines))
+
+
+def _full_highlights(response: str, num_highlights: int) -> bool:
+    found = re.findall(r"\*([^\n*]+)\*", response)
+    return sum(map(_says, found)) >= num_highlights
+
+
+def _full_placeholders(response: str, num_placeholders: int) -> bool:
+    return sum(map(_says, re.findall(r"\[([^\[\]\n]*)\]", response))) >= num_placeholders
+
+
+def _full_title(response: str) -> bool:
+    return any(map(_says, re.findall(r"<<([^\n<>]*)>>", response)))
+
+
+def _different_sections(response: str, section_spliter: str, num_sections: int) -> bool:
+    found = re.findall(rf"{re.escape(section_spliter)}\s?(\d+)", response)
+    return len(set(map(int, found))) >= num_sections
+
+
+def _full_postscript(response: str, postscript_marker: str) -> bool:
+    pattern = _POSTSCRIPTS.get(postscript_marker, re.escape(postscript_marker.lower()))
+    found = re.split(pattern, response.lower())
+    return len(found) > 1 and _says(found[-1])
+
+
+def _different_responses(response: str) -> bool:
+    found = counting.pieces(response, "******") or []
+    words = [tuple(counting.words_in(piece.lower())) for piece in found]
+    return len(words) == 2 and words[0] != words[1] and all(words)
+
+
+def _full_quotation(response: str) -> bool:
+    return _quotation(response) and _says(response)
+
+
 IFEVAL: dict[str, InstructionKind] = {
     "keywords:existence": InstructionKind(_keywords, {"keywords": some_texts}),
     "keywords:forbidden_words": InstructionKind(
@@ -168,7 +231,7 @@ IFEVAL: dict[str, InstructionKind] = {
         _number_sentences, {"relation": some_relation, "num_sentences": some_count}
     ),
     "length_constraints:number_paragraphs": InstructionKind(
-        _number_paragraphs, {"num_paragraphs": some_count}
+        _number_paragraphs, {"num_paragraphs": some_count}, trained=_full_paragraphs
     ),
     "length_constraints:nth_paragraph_first_word": InstructionKind(
         _nth_paragraph,
@@ -182,17 +245,21 @@ IFEVAL: dict[str, InstructionKind] = {
     ),
     "punctuation:no_comma": InstructionKind(lambda response: "," not in response, {}),
     "detectable_format:json_format": InstructionKind(_is_strict_json, official=_is_json),
-    "detectable_format:title": InstructionKind(counting.has_title, {}),
+    "detectable_format:title": InstructionKind(counting.has_title, {}, trained=_full_title),
     "detectable_format:number_bullet_lists": InstructionKind(
         lambda response, num_bullets: counting.bullets(response) == num_bullets,
         {"num_bullets": some_count},
+        trained=_full_bullets,
     ),
     "detectable_format:number_highlighted_sections": InstructionKind(
         lambda response, num_highlights: counting.highlights(response) >= num_highlights,
         {"num_highlights": some_count},
+        trained=_full_highlights,
     ),
     "detectable_format:multiple_sections": InstructionKind(
-        _has_sections, {"section_spliter": some_text, "num_sections": some_count}
+        _has_sections,
+        {"section_spliter": some_text, "num_sections": some_count},
+        trained=_different_sections,
     ),
     "detectable_format:constrained_response": InstructionKind(
         lambda response: any(answer in response for answer in _ANSWERS), {}
@@ -200,12 +267,15 @@ IFEVAL: dict[str, InstructionKind] = {
     "detectable_content:number_placeholders": InstructionKind(
         lambda response, num_placeholders: counting.placeholders(response) >= num_placeholders,
         {"num_placeholders": some_count},
+        trained=_full_placeholders,
     ),
-    "detectable_content:postscript": InstructionKind(_postscript, {"postscript_marker": some_text}),
+    "detectable_content:postscript": InstructionKind(
+        _postscript, {"postscript_marker": some_text}, trained=_full_postscript
+    ),
     "combination:repeat_prompt": InstructionKind(
         _repeat_prompt, {"prompt_to_repeat": some_text}, prompt="prompt_to_repeat"
     ),
-    "combination:two_responses": InstructionKind(_two_responses, {}),
+    "combination:two_responses": InstructionKind(_two_responses, {}, trained=_different_responses),
     "startend:end_checker": InstructionKind(_ends_with, {"end_phrase": some_text}),
-    "startend:quotation": InstructionKind(_quotation, {}),
+    "startend:quotation": InstructionKind(_quotation, {}, trained=_full_quotation),
 }
