@@ -266,10 +266,18 @@ def test_what_is_no_reward_function(name: str, rows: Any, says: str) -> None:
             "there is no module nothing_of_this_name",
         ),
         ("def f(:", SettingError, r"r\.py, line 1: invalid syntax"),
-        ("raise RuntimeError('one\\ntwo')", WorkerDied, "RuntimeError: one two$"),
-        ("import sys; sys.exit('usage')", WorkerDied, "loading it raises SystemExit: usage"),
+        (
+            "raise RuntimeError('one\\ntwo')",
+            SettingError,
+            r"r\.py, line 1, raises RuntimeError: one two",
+        ),
+        (
+            "import sys; sys.exit('usage')",
+            SettingError,
+            r"r\.py, line 1, ends the process on import",
+        ),
         ("import os; os._exit(4)", WorkerDied, r"r\.py:f: while it is loaded, .*with code 4"),
-        ("input()", WorkerDied, "EOFError"),
+        ("input()", SettingError, "EOFError"),
         ("import os\ndef g(): 0", SettingError, r"has no 'f'\. Valid: g\.$"),
     ],
 )
