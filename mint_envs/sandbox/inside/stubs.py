@@ -232,7 +232,8 @@ class Program:
                 replies += self._batch(what, waiting[done : done + min(max(2 * done, 4), 256)])
             if done < len(replies):
                 self._waiting[3] = done + 1
-                return replies[done]
+                reply, replies[done] = replies[done], None  # large ones are not to pile up
+                return reply
         self._waiting = _NONE
         return None
 
