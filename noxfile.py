@@ -166,6 +166,7 @@ def soak(session: nox.Session) -> None:
     session.run("python", "tests/soak_code.py", "2000", "--kill")
     session.run("python", "tests/soak_tooluse.py", "500")
     session.run("python", "tests/soak_serve.py")
+    session.run("python", "-m", "tests.soak_share")
     session.run("python", "-m", "tests.soak_eval")
     balancers = [name for name in ("haproxy", "nginx") if shutil.which(name)]
     for behind in ("none", *balancers):

@@ -87,7 +87,8 @@ _HOMESICK_S = 0.25  # after which work does not wait for its home any more
 #: So long slow work waits whose client went away from some that was under way, which costs a
 #: worker; each time twice as long, up to the second number. Who stays that long is served.
 _LEFT_S, _LONGEST_LEFT_S = 0.5, 8.0
-_LEAVERS = 4096  # clients of which this is known
+_WARY_S = 10.0  # for so long after anybody has left, clients that are not known wait too
+_KNOWN = 4096  # clients of which it is known how they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,8 @@ class Desk:
         self._running: Counter[str] = Counter()  # pieces, by client
         self._busy: set[int] = set()  # slots
         self._slow_running = 0
-        self._leavers: OrderedDict[str, float] = OrderedDict()  # how long their slow work waits
+        self._waits: OrderedDict[str, float] = OrderedDict()  # slow work of clients; 0: they stay
+        self._left_at = -math.inf  # when the last client went away from slow work
 
     async def run(self, function: Work, task: Task[Any] | None, items: Sequence[Any]) -> list[Any]:
         """Run ``function(task, list of items) -> list``; keep the order. ``Lost`` stand in place.
@@ -219,7 +221,7 @@ class Desk:
     ) -> _Piece:  # fmt: skip
         quick = self._seconds.get((function, type(task)), math.inf) < _QUICK_S
         done = asyncio.get_running_loop().create_future()
-        wait_s = 0.0 if quick else self._leavers.get(client, 0.0)
+        wait_s = 0.0 if quick else self._wait_of(client)
         return _Piece(client, function, task, items, quick, home, wait_s, done)
 
     async def _found(self, piece: _Piece) -> list[Any]:
@@ -295,12 +297,22 @@ class Desk:
         if piece.done.cancelled():
             self._abandon(piece)
 
+    def _wait_of(self, client: str) -> float:
+        """Return for how long slow work of a client waits before it is begun."""
+        wary = time.monotonic() - self._left_at < _WARY_S
+        return self._waits.get(client, _LEFT_S if wary else 0.0)
+
+    def _keep_wait(self, client: str, seconds: float) -> None:
+        self._waits[client] = seconds
+        self._waits.move_to_end(client)
+        if len(self._waits) > _KNOWN:
+            self._waits.popitem(last=False)
+
     def _abandon(self, piece: _Piece) -> None:
         """End a piece under way that nobody waits for; its client's next slow work waits."""
-        before = self._leavers.pop(piece.client, _LEFT_S / 2)
-        self._leavers[piece.client] = min(2 * before, _LONGEST_LEFT_S)
-        if len(self._leavers) > _LEAVERS:
-            self._leavers.popitem(last=False)
+        before = max(self._waits.get(piece.client, 0.0), _LEFT_S / 2)
+        self._keep_wait(piece.client, min(2 * before, _LONGEST_LEFT_S))
+        self._left_at = time.monotonic()
         abandon = getattr(self.executor, "abandon", None)
         if abandon is not None:
             asyncio.get_running_loop().run_in_executor(None, abandon, piece.running)
@@ -318,8 +330,8 @@ class Desk:
                 piece.done.set_exception(error)
             else:
                 piece.done.set_result(found.result())
-                if not piece.quick:  # its client has stayed
-                    self._leavers.pop(piece.client, None)
+                if not piece.quick:
+                    self._keep_wait(piece.client, 0.0)  # it has stayed
         self._begin_next()
 
     def _give_up(self, piece: _Piece) -> None:

@@ -323,28 +323,36 @@ def test_who_leaves_slow_work_waits_before_more_of_it_is_begun(
         await asyncio.sleep(0)
         return task
 
+    async def begun(number: int) -> Future[Any]:
+        while len(executor.begun) < number:
+            await asyncio.sleep(0.001)
+        assert len(executor.begun) == number
+        return executor.begun[-1]
+
     async def all_of_it() -> None:
-        first = await ask("leaver")
-        while not executor.begun:
-            await asyncio.sleep(0)
-        first.cancel()
-        while not executor.begun[0].done():
+        stays, leaves = await ask("stayer"), await ask("leaver")
+        await begun(2)
+        executor.begun[0].set_result(([0], 1.0))
+        assert await stays == [0]
+        leaves.cancel()
+        while not executor.begun[1].done():
             await asyncio.sleep(0.001)
-        again, other = await ask("leaver"), await ask("other")
-        wanted = 2 if wait_s > 1 else 3
-        while len(executor.begun) < wanted:
-            await asyncio.sleep(0.001)
-        assert desk.waiting == 2
-        assert len(executor.begun) == wanted
-        if wanted == 2:  # it is the other's
-            executor.begun[1].set_result(([0], 1.0))
-            assert await other == [0]
+        again, new = await ask("leaver"), await ask("not known")
+        stays = await ask("stayer")  # is served at once
+        if wait_s > 1:
+            (await begun(3)).set_result(([0], 1.0))
+            assert await stays == [0]
+            assert desk.waiting == 2
             again.cancel()
+            new.cancel()
             return
-        for future in executor.begun[1:]:
+        await begun(4)  # of three slots slow work has two
+        for future in executor.begun[2:]:
             future.set_result(([0], 1.0))
-        assert [await again, await other] == [[0], [0]]
-        assert not desk._leavers  # who has stayed once is served at once again
+        (await begun(5)).set_result(([0], 1.0))
+        assert [await stays, await again, await new] == [[0]] * 3
+        await ask("leaver")  # has stayed once, and is served at once again
+        assert desk._waits == {"stayer": 0.0, "leaver": 0.0, "not known": 0.0}
 
     asyncio.run(all_of_it())
 
