@@ -209,7 +209,7 @@ def test_a_group_reaches_the_judge_through_the_vector_environment() -> None:
     envs = gym.make_vec(
         "mint/Chat-v0", num_envs=6, judge=judge, judge_mode="pairwise", level="easy"
     )
-    envs.reset(seed=[5, 5, 5, 8, 8, 8])
+    envs.reset(seed=[5, 5, 5, 9, 9, 9])
     problems = [env.problem for env in envs.unwrapped.envs]  # type: ignore[attr-defined]
     texts = [problem.answer + " It is so." * (i % 3) for i, problem in enumerate(problems)]
     _, rewards, terminated, _, infos = envs.step([[*text.encode(), 258] for text in texts])

@@ -161,17 +161,30 @@ class Stream:
     # -- drawing ------------------------------------------------------------------------------
 
     def _draw(self, missing: int) -> None:
-        """Have at least ``missing`` groups ready, and none under way that would be too old next."""
+        """Have at least ``missing`` groups ready, and of the old ones as many as are due."""
         wanted = self._ahead_of(missing)
         if not self._overlaps:
             while (room := wanted - len(self._ready)) > 0:
                 self._draw_now([next(self._numbers) for _ in range(min(room, self._config.batch))])
             return
         self._begin(wanted)
-        while len(self._ready) < missing or any(
-            self._age(game) >= self._ahead for game in self._games.values()
-        ):
+        while len(self._ready) < missing or self._old_are_late():
             self._listen()
+
+    def _old_are_late(self) -> bool:
+        """Tell whether too many old groups are under way: some would be too old when learned from.
+
+        In k more steps k batches are taken, so of those that can wait for no longer, all but that
+        many are due now: none is overtaken until it is too old.
+        """
+        ready = [self._age(group) for group in self._ready]
+        ages = [*ready, *map(self._age, self._games.values())]
+        for steps_left in range(self._ahead + 1):
+            oldest = self._ahead - steps_left
+            due = sum(age >= oldest for age in ages) - steps_left * self._config.batch
+            if sum(age >= oldest for age in ready) < due:
+                return True
+        return False
 
     def _draw_now(self, numbers: Sequence[int]) -> None:
         """Draw these groups in one batch."""

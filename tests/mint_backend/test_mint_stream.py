@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from pathlib import Path
@@ -104,6 +105,21 @@ def test_a_fault_beside_others_loses_nothing(
     service.hooks["optim_step"] = lambda: service.fail(endpoint, fault)
     run(tmp_path, made)
     assert not service.script[endpoint]
+    assert_sound(tmp_path, service, made)
+
+
+def test_who_is_slow_is_not_overtaken_until_it_is_too_old(
+    service: Service, connect: Any, tmp_path: Path
+) -> None:
+    asked = itertools.count()
+
+    def some_are_slow(path: str) -> float:
+        late = path == "asample" and BATCH <= next(asked) < (AHEAD + 1) * BATCH
+        return 0.4 if late else 0.005
+
+    service.delays = some_are_slow
+    made = Recorded(connect())
+    run(tmp_path, made)
     assert_sound(tmp_path, service, made)
 
 
