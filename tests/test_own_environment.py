@@ -370,8 +370,9 @@ def examples(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_example_is_tested_and_short() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(IDS)
-    for path in EXAMPLES.glob("*.py"):
+    environments = [path for path in EXAMPLES.glob("*.py") if path.stem != "warm_start"]
+    assert {path.stem for path in environments} == set(IDS)
+    for path in environments:
         text = path.read_text(encoding="utf-8")
         assert len(text.splitlines()) <= 60, path
         assert f"{path.stem}:{IDS[path.stem]}" in (ast.get_docstring(ast.parse(text)) or "")

@@ -83,6 +83,7 @@ class RandomModel:
     """A backend that draws random tokens, some of which make a call."""
 
     name = model = "random"
+    max_context = 1 << 62
 
     def __init__(self, tokenizer: Any, seed: int) -> None:
         self.tokenizer = tokenizer

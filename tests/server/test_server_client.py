@@ -168,7 +168,7 @@ def test_two_hundred_clients_at_once() -> None:
     [
         (["--host", "0.0.0.0"], "MINT_SERVE_TOKEN"),
         (["--offer", "mint/Mth-v0"], "Did you mean mint/Math-v0?"),
-        (["no/Such-v0"], "my_file:no/Such-v0"),
+        (["no/Such-v0"], "there is no environment no/Such-v0"),
         (["CartPole-v1"], "CartPole-v1 is not an environment of mint_envs.register"),
         (["--import", "no_such_module"], "no_such_module"),
         (["--executor", "threads", "--port", "0"], "Valid: local, processes, ray"),

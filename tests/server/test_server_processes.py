@@ -148,7 +148,7 @@ def test_processes_that_do_not_come_up() -> None:
         capture_output=True, text=True, timeout=_WAIT_S,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "no such environment" in done.stderr
+    assert "there is no environment no." in done.stderr
     assert "does not come up" in done.stderr
 
 

@@ -17,6 +17,7 @@ import ctypes
 import gc
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -306,7 +307,10 @@ def _cpu_used(pids: list[int]) -> float:
 
 def _memory_of_a_child() -> int:
     """Return the KiB of a child that does nothing; of itself, the kernel tells but the peak."""
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:  # no process is to be had, now at least: rather too much room than too little
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     if pid == 0:
         os._exit(0)
     return os.wait4(pid, 0)[2].ru_maxrss
