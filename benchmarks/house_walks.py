@@ -16,7 +16,6 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
@@ -176,9 +175,10 @@ def _bench(name: str) -> Walk:
 
 def _post(name: str) -> Walk:
     """One item to ``score``, with no socket: the application is called as a server calls it."""
+    from mint_envs.executors import Local
     from mint_envs.serve import Settings, make_app
 
-    app: Any = make_app(Settings(offers=("mint/Math-v0",)), _Here())
+    app: Any = make_app(Settings(offers=("mint/Math-v0",)), Local())  # in this thread: traced too
     body = json.dumps({"env": "mint/Math-v0", "items": [{"seed": 0, "response": "148"}]})
 
     async def requests() -> tuple[list[Call], dict[str, Any], int]:
@@ -219,23 +219,6 @@ async def _ask(app: Any, method: str, path: str, body: str = "") -> tuple[int, b
     }  # fmt: skip
     await app(scope, receive, send)
     return answer[0]["status"], b"".join(one.get("body", b"") for one in answer)
-
-
-class _Here:
-    """An executor that does the work at once and in this thread, so that it is traced too."""
-
-    slots = 1
-
-    def submit(self, function: Callable[[Any, Any], Any], task: Any, item: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        try:
-            future.set_result(function(task, item))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-    def close(self) -> None:
-        pass
 
 
 Take = Callable[[str], Walk]

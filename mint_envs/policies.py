@@ -249,17 +249,20 @@ class OpenAIPolicy:
         check_request(n, max_tokens, temperature)
         asked = [
             self._fields(prompt, max_tokens, temperature, seed + i * n + k)
-            for i, prompt in enumerate(prompts)
+            for i, prompt in enumerate(map(self._as_sent, prompts))
             for k in range(n)
         ]
         texts = self._gathered(asked, self._ask_text)
         return [texts[i * n : (i + 1) * n] for i in range(len(prompts))]
 
+    def _as_sent(self, prompt: Prompt) -> Any:
+        return _chat_messages(prompt)
+
     def _fields(
-        self, prompt: Prompt, max_tokens: int, temperature: float, seed: int
+        self, prompt: Any, max_tokens: int, temperature: float, seed: int
     ) -> dict[str, Any]:
         fields = {"max_tokens": max_tokens, **self._options}
-        fields |= {"model": self.model, "messages": _chat_messages(prompt)}
+        fields |= {"model": self.model, "messages": prompt}
         fields |= {"temperature": temperature, "seed": seed % 2**31}
         return {name: value for name, value in fields.items() if value is not None}
 

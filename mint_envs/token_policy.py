@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from .core import ChatStyle
+from .core import ChatStyle, Prompt
 from .errors import SettingError
-from .policies import ModelText, OpenAIPolicy, Texts, check_request
+from .policies import ModelText, OpenAIPolicy
 from .tokens import Codec
 
 log = logging.getLogger("mint_envs.policies")
@@ -50,19 +50,10 @@ class TokenPolicy(OpenAIPolicy):
         """What the chat template can do, for ``Task.fitted``."""
         return self.codec.style
 
-    def sample(
-        self, prompts: Sequence[Any], n: int, max_tokens: int, temperature: float, seed: int
-    ) -> Texts:
-        check_request(n, max_tokens, temperature)
-        asked = [
-            self._token_fields(ids, max_tokens, temperature, seed + i * n + k)
-            for i, ids in enumerate(map(self.codec.encode_prompt, prompts))
-            for k in range(n)
-        ]
-        texts = self._gathered(asked, self._ask_text)
-        return [texts[i * n : (i + 1) * n] for i in range(len(prompts))]
+    def _as_sent(self, prompt: Prompt) -> list[int]:
+        return self.codec.encode_prompt(prompt)
 
-    def _token_fields(
+    def _fields(
         self, prompt: Any, max_tokens: int, temperature: float, seed: int
     ) -> dict[str, Any]:
         fields = {
@@ -90,8 +81,8 @@ class TokenPolicy(OpenAIPolicy):
 
         ids = self.codec.encode_prompt(_TELLING)
         try:
-            by_ids = self._one(self._token_fields(ids, 1, 0.0, 0))
-            by_text = self._one(self._token_fields(_TELLING, 1, 0.0, 0))
+            by_ids = self._one(self._fields(ids, 1, 0.0, 0))
+            by_text = self._one(self._fields(_TELLING, 1, 0.0, 0))
         except WillLast as error:
             return str(error)
         except MayPass as error:

@@ -51,6 +51,15 @@ def our_loggers_speak() -> None:
             logger.setLevel(logging.NOTSET)
 
 
+@pytest.fixture
+def no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For runs of a trainer: no settings of this machine, an empty folder, and no picture."""
+    for name in [name for name in os.environ if name.startswith("MINT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("trainers.run.can_draw", lambda: False)
+    monkeypatch.chdir(tmp_path)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="the modules that are marked quick")
 

@@ -5,14 +5,13 @@ Each mistake is one line that has the value and says what to do; none is a trace
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import pytest
 from click.testing import CliRunner
+from scratch import scratch
 
 import mint_envs
 from mint_envs.cli import main
@@ -58,17 +57,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with good files and broken ones; what is imported from it is forgotten."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINT_API_KEY", "")
-    for name, text in FILES.items():
-        data = text if isinstance(text, bytes) else text.encode()
-        (tmp_path / name).write_bytes(data)
     (tmp_path / "folder").mkdir()
-    path, ids = list(sys.path), set(gym.registry)
-    yield tmp_path
-    sys.path[:] = path
-    for id in set(gym.registry) - ids:
-        del gym.registry[id]
-    for name in {Path(file).stem for file in FILES}:
-        sys.modules.pop(name, None)
+    with scratch(tmp_path, FILES):
+        yield tmp_path
 
 
 def rows(dataset: str, *more: str) -> list[str]:

@@ -5,7 +5,6 @@ Each mistake is answered by one line with the value and the next step; none is a
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scratch import scratch
 
 import mint_envs
 from mint_envs import Reward, Task, TokenEnv
@@ -56,16 +56,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with such files; what is imported from it is forgotten."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINT_API_KEY", "")
-    for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
     (tmp_path / "folder").mkdir()
-    path, ids = list(sys.path), set(gym.registry)
-    yield tmp_path
-    sys.path[:] = path
-    for id in set(gym.registry) - ids:
-        del gym.registry[id]
-    for name in FILES:
-        sys.modules.pop(Path(name).stem, None)
+    with scratch(tmp_path, FILES):
+        yield tmp_path
 
 
 COMMAND: list[tuple[str, list[str]]] = [

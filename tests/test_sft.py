@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,8 @@ from trainers.errors import TrainerError
 from trainers.sft import GivenRow, given_rows, mean_loss, row_datum
 from trainers.stored import read_state
 
+pytestmark = pytest.mark.usefixtures("no_settings")
 ARGV = ["--backend", "bandit", "--batch", "4", "--lr", "0.3", "--eval-every", "5"]
-
-
-@pytest.fixture(autouse=True)
-def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("MINT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setattr("trainers.run.can_draw", lambda: False)
-    monkeypatch.chdir(tmp_path)
 
 
 def written(rows: list[Any], name: str = "rows.jsonl") -> str:

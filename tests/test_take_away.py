@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from trainers.backends.bandit import BanditBackend  # noqa: E402
 from trainers.backends.local import LocalBackend  # noqa: E402
 from trainers.stored import read_state  # noqa: E402
 
-pytestmark = pytest.mark.local
+pytestmark = [pytest.mark.local, pytest.mark.usefixtures("no_settings")]
 
 
 class Odd(Task[int]):
@@ -48,14 +47,6 @@ BANDIT = [
     "test/Odd-v0", "--backend", "bandit", "--steps", "8", "--lr", "0.5", "--max-tokens", "2",
     "--temperature", "1",
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("MINT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setattr("trainers.run.can_draw", lambda: False)
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="module")

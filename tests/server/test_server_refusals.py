@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
 from typing import Any
 
-import gymnasium as gym
 import httpx
 import pytest
+from scratch import scratch
 from server_requests import TOKEN, raw
 from serving import serving
 
@@ -50,27 +48,22 @@ def test_harmless_settings_exist_and_hold_no_path() -> None:
         assert not names & {"dataset", "sandbox", "url", "judge", "tokenizer", "question_field"}
 
 
-@pytest.fixture
-def forgetful() -> Iterator[None]:
-    """What a test registers is gone after it."""
-    path, ids = list(sys.path), set(gym.registry)
-    yield
-    sys.path[:] = path
-    for id in set(gym.registry) - ids:
-        del gym.registry[id]
+OFFERED = {
+    "offered.py": "import mint_envs\nfrom mint_envs.math.tasks import MathTask\n"
+    "mint_envs.register('my/Offered-v0', MathTask)\n"
+    "def exact(response, answer):\n    return float(response.strip() == answer)\n",
+    "rows.jsonl": '{"prompt": "2 + 3?", "answer": "5"}\n',
+}
 
 
-@pytest.mark.usefixtures("forgetful")
 def test_an_offer_may_name_the_module_of_its_id(tmp_path: Any, monkeypatch: Any) -> None:
-    (tmp_path / "offered.py").write_text(
-        "import mint_envs\nfrom mint_envs.math.tasks import MathTask\n"
-        "mint_envs.register('my/Offered-v0', MathTask)\n"
-        "def exact(response, answer):\n    return float(response.strip() == answer)\n"
-    )
-    (tmp_path / "rows.jsonl").write_text('{"prompt": "2 + 3?", "answer": "5"}\n')
     monkeypatch.chdir(tmp_path)
     offers = ("offered:my/Offered-v0", "f=offered.py:exact?dataset=rows.jsonl")
-    with serving(Settings(offers=offers), Local()) as url, Client(url) as client:
+    with (
+        scratch(tmp_path, OFFERED),
+        serving(Settings(offers=offers), Local()) as url,
+        Client(url) as client,
+    ):
         assert [env.name for env in client.envs()] == ["my/Offered-v0", "f"]
         assert client.score("f", [(0, "5")], by="index")[0].score == 1.0
     with pytest.raises(SettingError, match="no_such_module"):
