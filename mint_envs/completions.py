@@ -26,9 +26,8 @@ from .process_local import ProcessLocal
 Result = TypeVar("Result")
 
 _LONGEST_BODY = 1 << 20  # bytes
-_LONGEST_OF_TOKENS = (
-    64 << 20
-)  # each token is told with its text, its place and the likeliest others
+#: Bytes too: each token is told with its text, its place and the likeliest others.
+_LONGEST_OF_TOKENS = 64 << 20
 _LONGEST_PAUSE_S = 30.0
 #: A server that wants a longer pause than this is given up on.
 _LONGEST_WAIT_S = 120.0
@@ -285,7 +284,7 @@ def _sampled(choice: Any) -> tuple[tuple[int, ...] | None, tuple[float, ...] | N
     if not isinstance(content, list):
         return None, None
     found = [one.get("logprob") if isinstance(one, Mapping) else None for one in content]
-    return (_ids(ids), _floats(found)) if _fit(ids, found) else (None, None)
+    return (tuple(ids), _floats(found)) if _fit(ids, found) else (None, None)
 
 
 def _sampled_tokens(body: bytes) -> SampledTokens:
@@ -300,8 +299,9 @@ def _sampled_tokens(body: bytes) -> SampledTokens:
         raise MayPass("what it sent is no completion") from None
     if not _fit(ids, logprobs):
         raise WillLast("it gives no token ids with their log-probabilities")
-    known = _ids(prompt) if isinstance(prompt, list) and prompt else None
-    return SampledTokens(_ids(ids), _floats(logprobs), why == "length", known, text)
+    told = isinstance(prompt, list) and prompt and all(type(one) is int for one in prompt)
+    known = tuple(prompt) if told else None
+    return SampledTokens(tuple(ids), _floats(logprobs), why == "length", known, text)
 
 
 def _fit(ids: Any, logprobs: Any) -> bool:
@@ -311,10 +311,6 @@ def _fit(ids: Any, logprobs: Any) -> bool:
         and all(type(one) is int and one >= 0 for one in ids)
         and all(type(one) in (int, float) and one <= 0 for one in logprobs)
     )  # fmt: skip
-
-
-def _ids(found: Any) -> tuple[int, ...]:
-    return tuple(one for one in found if type(one) is int)
 
 
 def _floats(found: Any) -> tuple[float, ...]:

@@ -320,18 +320,22 @@ class _Ahead:
         size = _PART
         while True:
             try:
-                found, self._at = self._decode(self._held, self._at)
+                found, end = self._decode(self._held, self._at)
             except json.JSONDecodeError as error:
-                if self._longest and len(self._held) - self._at > self._longest:
-                    raise DatasetError(
-                        f"object {number} of '{self._path}' has more than "
-                        f"{self._longest >> 20} MiB, or is broken: {error.msg}"
-                    ) from None
+                self._check_length(number, len(self._held), f", or is broken: {error.msg}")
                 if not self._more(size):
                     raise ValueError(f"object {number} is broken: {error.msg}") from None
                 size *= 2
             else:
+                self._check_length(number, end)
+                self._at = end
                 return dict(found)
+
+    def _check_length(self, number: int, end: int, more: str = "") -> None:
+        if self._longest and end - self._at > self._longest:
+            raise DatasetError(
+                f"object {number} of '{self._path}' has more than {self._longest >> 20} MiB{more}"
+            )
 
     def _more(self, size: int) -> bool:
         """Read on; let go of what was taken."""

@@ -12,15 +12,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from .core import Prompt
 from .errors import SettingError, did_you_mean, require
 
 log = logging.getLogger("mint_envs.policies")
+T = TypeVar("T")
 
 GROUP = "mint_envs.policies"
 _OPENAI = EntryPoint("openai", "mint_envs.policies:OpenAIPolicy", GROUP)
@@ -285,8 +286,7 @@ class OpenAIPolicy:
 
     def _gathered(self, asked: Sequence[Mapping[str, Any]], ask: Ask) -> list[str | None]:
         """Return what ``ask`` gives for each request; None where there is no answer."""
-        with ThreadPoolExecutor(1) as thread:  # the caller's own may have a loop that runs
-            return thread.submit(asyncio.run, self._all(asked, ask)).result()
+        return run_apart(self._all(asked, ask))
 
     async def _all(self, asked: Sequence[Mapping[str, Any]], ask: Ask) -> list[str | None]:
         service = self._service()
@@ -296,6 +296,12 @@ class OpenAIPolicy:
         for fault in {str(one) for one in found if isinstance(one, Exception)}:
             log.warning("%s at %s: %s; such responses are None", self.model, self.base_url, fault)
         return [one if isinstance(one, str) else None for one in found]
+
+
+def run_apart(work: Coroutine[Any, Any, T]) -> T:
+    """Return what the coroutine ``work`` does, run in a thread: the caller's may have a loop."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 def _chat_messages(prompt: Prompt) -> list[dict[str, str]]:

@@ -153,7 +153,7 @@ def make(id: str, **settings: Any) -> gym.Env[Any, Any]:
     try:
         return gym.make(locate(id), **settings)
     except gym.error.UnregisteredEnv as error:
-        raise type(error)(unknown_id(id, error)) from None
+        raise type(error)(unknown_id(id)) from None
 
 
 def env_ids() -> list[str]:
@@ -203,13 +203,13 @@ def _spec_of(id: str) -> Any:
     try:
         spec = find_spec(id)
     except gym.error.Error as error:
-        raise SettingError(unknown_id(id, error)) from error
+        raise SettingError(unknown_id(id)) from error
     if spec.entry_point != _ENTRY_POINT:
         raise SettingError(f"{id} was not registered by mint_envs.register, and has no task")
     return spec
 
 
-def unknown_id(id: str, error: Exception) -> str:
+def unknown_id(id: str) -> str:
     """Return what to say of an id that is not registered, in one line: which may be meant."""
     module, _, name = id.rpartition(":")
     if name.endswith(".py") or (not module and Path(f"{name}.py").is_file()):

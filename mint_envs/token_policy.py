@@ -9,15 +9,13 @@ the model is played by messages.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from .core import ChatStyle, Prompt
 from .errors import SettingError
-from .policies import ModelText, OpenAIPolicy
+from .policies import ModelText, OpenAIPolicy, run_apart
 from .tokens import Codec
 
 log = logging.getLogger("mint_envs.policies")
@@ -103,8 +101,7 @@ class TokenPolicy(OpenAIPolicy):
             async with service.client() as client:
                 return await service.ask_tokens(client, fields)
 
-        with ThreadPoolExecutor(1) as thread:  # the caller's own may have a loop that runs
-            return thread.submit(asyncio.run, ask()).result()
+        return run_apart(ask())
 
 
 def _without(codec: Codec, ids: Sequence[int]) -> list[int]:

@@ -270,3 +270,10 @@ def test_settings_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch)
     config = json.loads(Path("r/config.json").read_text())
     assert (config["batch"], config["env"]) == (7, "sft")
     assert "group" not in config
+
+
+def test_a_warm_up_that_takes_longer_than_the_rows_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["sft", doubles(20), *ARGV, "--warmup", "100", "--run-dir", "run"]) == 2
+    assert "warmup=100 must be less than the" in capsys.readouterr().err

@@ -276,6 +276,13 @@ def test_a_list_with_an_endless_object_is_refused(tmp_path: Path) -> None:
     assert peak < 400
 
 
+def test_an_object_that_is_whole_may_be_too_long_too(tmp_path: Path) -> None:
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps([{"prompt": "x" * (33 << 20)}]))
+    status, said, _ = shown_within(path)
+    assert (status, "object 1" in said, "more than 32 MiB" in said) == (2, True, True)
+
+
 def test_an_endless_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "bomb.jsonl.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:

@@ -262,7 +262,7 @@ def own_settings(env: str) -> dict[str, _Flag]:
         try:
             spec = find_spec(env)
         except gym.error.Error as error:
-            raise TrainerError(unknown_id(env, error)) from error
+            raise TrainerError(unknown_id(env)) from error
         if "task" not in spec.kwargs:
             return {}  # a third party's: its settings go through --env-settings
         found = settings_of(env)

@@ -51,9 +51,11 @@ class _Trainer(click.Command):
     ) -> click.Context:
         env = next((word for word in args if not word.startswith("-")), "")
         fields = kind_of(env).model_fields
-        kinds = {name: info.annotation for name, info in fields.items()}
+        kinds: dict[str, Any] = {name: info.annotation for name, info in fields.items()}
         helps = {name: info.description for name, info in fields.items()}
         kinds["resume"], helps["resume"] = str, "go on with this run"
+        if env != "sft":
+            kinds["preset"], helps["preset"] = Literal["documents", "local"], "defaults"
         for flag in _settings(env).values():
             kinds[flag.name], helps[flag.name] = flag.type, flag.help
         self.params = [click.Argument(["env"], required=False, shell_complete=_first_word)]

@@ -71,14 +71,15 @@ def fit(config: SftConfig, backend: Backend, run: Run) -> None:
     as the uninterrupted one would have.
 
     Raises:
-        TrainerError: a row is broken, or longer than the model's context: file, line and field.
+        TrainerError: a row is broken, or longer than the model's context: file, line and field;
+            the rows are gone through before the warm-up is over.
     """
     codec = Codec(backend.tokenizer)
     trained, held = given_rows(config)
     datums = [row_datum(row, codec, backend.max_context) for row in trained]
     kept = [row_datum(row, codec, backend.max_context) for row in held]
     batch = min(config.batch, len(datums))
-    last = config.steps or math.ceil(config.epochs * len(datums) / batch)
+    last = _last_step(config, len(datums), batch)
     paced = config.model_copy(update={"steps": last})
 
     @lru_cache(2)
@@ -109,6 +110,13 @@ def fit(config: SftConfig, backend: Backend, run: Run) -> None:
             evaluate(step)
         if run.wants_checkpoint(step):
             run.save_checkpoint(step, backend, {})
+
+
+def _last_step(config: SftConfig, rows: int, batch: int) -> int:
+    last = config.steps or math.ceil(config.epochs * rows / batch)
+    if config.warmup >= last > 0:  # by epochs, this is known only now
+        raise TrainerError(f"warmup={config.warmup} must be less than the {last} steps of this run")
+    return last
 
 
 def mean_loss(logprobs: Sequence[Floats], datums: Sequence[Datum]) -> float:

@@ -81,7 +81,9 @@ def stored_config(folder: Path) -> TrainConfig | SftConfig:
     try:
         return kind_of(stored["env"])(**stored)
     except ValidationError as error:
-        raise TrainerError(f"{folder / 'config.json'}: {error.errors()[0]['msg']}") from error
+        fault = error.errors()[0]
+        name = ".".join(map(str, fault["loc"]))
+        raise TrainerError(f"{folder / 'config.json'}: {name}: {fault['msg']}") from error
 
 
 def _read_object(path: Path, next_step: str) -> dict[str, Any]:

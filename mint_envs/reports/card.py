@@ -66,7 +66,7 @@ def model_card(run: Path, steps: int, merged: bool) -> str:
                 f"{row['eval/problems']} {held} problems."
             )
     versions = [row["version"] for row in _newest_rows(run / "rollouts.jsonl", 1)]
-    if "data" in config:
+    if config["env"] == "sft":
         return _CARD_GIVEN.format(
             model=config["base_model"], data=config["data"], version=__version__, steps=steps,
             batch=config["batch"], library="transformers" if merged else "peft",

@@ -34,11 +34,12 @@ def draw_run(folder: Path) -> None:
         return
     figure, axes = _axes(folder.name)
     steps = _column(rows, "step")
-    if "loss" in rows[-1]:
+    if "rows" in rows[-1]:  # of responses that were given
         axes.plot(steps, _column(rows, "loss"), color="tab:blue", label="training loss")
         evals = _rows(folder / "eval.jsonl")
-        held_out = _column(evals, "eval/loss")
-        axes.plot(_column(evals, "step"), held_out, "o-", color="tab:orange", label="held-out loss")
+        if evals:
+            held_out, at = _column(evals, "eval/loss"), _column(evals, "step")
+            axes.plot(at, held_out, "o-", color="tab:orange", label="held-out loss")
         _write(figure, axes, folder / "curve.svg")
         return
     key = "accuracy" if any(row.get("accuracy") for row in rows) else "reward"

@@ -157,7 +157,7 @@ def _offer(text: str, allowed: list[tuple[str, str]]) -> Offer:
     try:
         id = find_spec(asked).id
     except gym.error.Error as error:
-        raise SettingError(f"offer={text!r}: {unknown_id(asked, error)}") from error
+        raise SettingError(f"offer={text!r}: {unknown_id(asked)}") from error
     require(id in env_ids(), f"offer={text!r}: {id} is not an environment of mint_envs.register")
     settings = {key: _query_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
     defaults = {key: one.default for key, one in settings_of(id).items()}

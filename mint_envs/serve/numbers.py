@@ -102,7 +102,11 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _write(file: Path, content: dict[str, Any]) -> None:
-    """Write a file whole. It is of this server's life only: nothing waits for the disk."""
+    """Write a file whole; it is of this server's life only.
+
+    Where there is no room for it, or no folder any more, numbers are missing and nothing else.
+    """
     new = file.with_name(f"{file.name}.new")
-    new.write_text(json.dumps(content))
-    os.replace(new, file)
+    with suppress(OSError):
+        new.write_text(json.dumps(content))
+        os.replace(new, file)
