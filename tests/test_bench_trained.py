@@ -88,4 +88,4 @@ def test_what_is_said_to_be_wrong_is_not_the_right_answer(data: Any, answer: str
         assert core is not None
         assert len(set(core)) != 1 or grade(answer, core[0]).score != 1.0
     assert writer.words(choice)
-    assert writer.write(choice, item) == writer.write(choice, item)
+    assert writer.write(choice, item) == writer_on(item).write(choice, item)

@@ -113,6 +113,11 @@ SAME = [
     ("A", "A"),
 ]
 DIFFERENT = [
+    ("1 \\frac{1}{2}", "11/2"),
+    ("1 1/2", "\\frac{11}{2}"),
+    ("3-(x+\\frac{1}{2})", "3-x+1/2"),
+    ("2*(x+\\frac{1}{2})", "2*x+1/2"),
+    ("\\frac{x}{2} 3", "x/23"),
     ("at $x=\\frac{1}{2y}$ or so", "at $x=1/2y$ or so"),
     ("at $x=1\\frac{1}{2}$ or so", "at $x=11/2$ or so"),
     ("at $x=\\frac{a}{b+c}$ or so", "at $x=a/b+c$ or so"),

@@ -150,7 +150,9 @@ def _understand(run: BenchRun) -> None:
             _take_aliases(run)
         with_examples(run, run.paid)
         run.progress("what is paid", 1, 1)
-    except WorkerDied:
+    except WorkerDied as error:
+        if isinstance(error, TimeOver):
+            run.leave_out("what is paid")
         run.paid = Paid("nothing", low=run.options.bounds[0], high=run.options.bounds[1])
 
 
@@ -162,10 +164,12 @@ def _take_aliases(run: BenchRun) -> None:
         for item in own
     ]
     if run.items != own:
-        found = learn(run)
-        run.paid = found if found.kind == "correctness" else run.paid
-    if run.paid is None or run.paid.kind != "correctness":
-        run.items[:] = own
+        before = run.paid
+        try:
+            run.paid = learn(run)
+        finally:
+            if run.paid is before or run.paid is None or run.paid.kind != "correctness":
+                run.items[:], run.paid = own, before
 
 
 def _part(name: str, run: BenchRun) -> Section:

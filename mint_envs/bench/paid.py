@@ -57,8 +57,10 @@ def _wider(run: BenchRun, seen: _Seen, paid: Paid) -> tuple[float, float]:
     """Return the range with right answers in much text, which may earn more than short ones."""
     if paid.kind != "correctness":
         return paid.low, paid.high
+    item = next((one for one in seen.items if one.index in paid.right), None)
+    if item is None:  # those that were tried earned less than others
+        return paid.low, paid.high
     run.worker.set_range(-OPEN, OPEN)
-    item = next(one for one in seen.items if one.index in paid.right)
     right = paid.wordings[0].write(item.answer or "")
     texts = [f"{text}\n{right}" for text in LONG]
     found = run.tried([Probe("how far it goes", item, (text,), None) for text in texts], must=True)

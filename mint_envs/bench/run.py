@@ -46,7 +46,8 @@ class Options:
         problems: how many problems to try.
         texts: how many hostile texts the conformance kit tries.
         search: how many responses the search for hacks tries.
-        trained: whether a small policy is trained on the reward too, for two minutes at most.
+        trained: whether a small policy is trained on the reward too, for two minutes at most,
+            and read for one.
         group: responses to one prompt in training.
         seconds: of each measurement of speed.
         workers: processes of the last measurement of speed.

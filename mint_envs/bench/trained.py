@@ -28,6 +28,7 @@ from .stats import rate_text
 from .target.client import WorkerDied
 
 SECONDS = 120.0  # that it may be trained, besides the time of the rest
+_TO_READ_S = 60.0  # and what it came to be read and made smaller
 _STEPS, _BATCH = 150, 16
 _RATE = 0.6  # of learning
 _PLAIN = 2.0  # the weight that plain parts have more at first
@@ -58,8 +59,9 @@ def check_trained(run: BenchRun, section: Section) -> None:
     writer = _Writer(run)
     try:
         with run.untimed():  # its time is its own
-            curve = _taught(run, writer, monotonic() + SECONDS)
-            found, rows = _found_and_told(run, writer)
+            until = monotonic() + SECONDS
+            curve = _taught(run, writer, until)
+            found, rows = _found_and_told(run, writer, until + _TO_READ_S)
             steps = list(range(1, len(curve) + 1))
             said = (f"step of {_BATCH} responses", "mean reward")
             section.plots.append(Plot("What a trained policy earns", "line", steps, curve, *said))
@@ -77,14 +79,18 @@ def check_trained(run: BenchRun, section: Section) -> None:
         )
 
 
-def _found_and_told(run: BenchRun, writer: _Writer) -> tuple[list[Choice], list[list[str]]]:
-    """Return what is paid and wrong, each as small as it can be, and the rows of a table."""
+def _found_and_told(
+    run: BenchRun, writer: _Writer, until: float
+) -> tuple[list[Choice], list[list[str]]]:
+    """Return what is paid and wrong, as small as it gets in time, and the rows of a table."""
     found: list[Choice] = []
-    rows = []
+    rows: list[list[str]] = []
     for choice in writer.best():
+        if rows and monotonic() > until:
+            break
         results = _wrong_and_paid(run, writer, choice)
         if results.holds:
-            small = _minimised(run, writer, choice)
+            small = _minimised(run, writer, choice, until)
             found += [small] if small not in found else []
         rows.append([writer.mean_text(choice), results.rate, writer.words(choice)])
     return found, rows
@@ -299,10 +305,12 @@ def _wrong_and_paid(run: BenchRun, writer: _Writer, choice: Choice) -> _Outcome:
     return _Outcome(paid, len(results))
 
 
-def _minimised(run: BenchRun, writer: _Writer, choice: Choice) -> Choice:
-    """Return the writing with each part as plain as it can be while it is still paid."""
+def _minimised(run: BenchRun, writer: _Writer, choice: Choice, until: float) -> Choice:
+    """Return the writing with each part as plain as it gets in time while it is still paid."""
     for part in (5, 4, 3, 0, 1, 2):
         for value in range(choice[part]):
+            if monotonic() > until:
+                return choice
             plainer = (*choice[:part], value, *choice[part + 1 :])
             if _wrong_and_paid(run, writer, plainer).holds:
                 choice = plainer

@@ -23,7 +23,6 @@ from .answer.normal import clean, plain_number
 from .answer.parse import parse
 from .answer.readings import has_letters, readings
 from .answer.said import Said
-from .answer.slashes import same_but_for_slashes
 from .answer.tree import Group, Node
 from .answer.units import canonical, is_forgiven
 from .letters import said_of
@@ -177,8 +176,6 @@ def judge(
     doubt = _doubt(tree, (wanted, given), prose, question)
     if doubt is None or ("," in given + wanted and _same_lists(wanted, given, question)):
         return "equal", "tree", ""
-    if same_but_for_slashes(gold, answer):
-        return "equal", "text", ""
     return _not_equal(doubt, wanted, given, sympy)
 
 

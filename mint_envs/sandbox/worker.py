@@ -253,8 +253,8 @@ def configuration(
     if environment:
         standard, libraries = set(environment.standard), environment.libraries
         site = {folder: f"/packages/{i}" for i, folder in enumerate(environment.site)}
-    hidden = [path for path in sorted(standard) if os.path.exists(f"{path}/os.py")]
-    hidden = [path for path in (*hidden, libraries) if path.startswith("/tmp/")]
+    library = [path for path in sorted(standard) if os.path.exists(f"{path}/os.py")]
+    hidden = [path for path in (*library, libraries) if path.startswith("/tmp/")]
     if tier == "namespaces" and hidden:
         raise TierRefused(f"the interpreter's {hidden[0]} is in /tmp, which is each program's own")
     return {

@@ -50,7 +50,8 @@ def read_value(text: str, at: int = 0) -> Value:
     try:
         decoder, faults = _spare.pop()
     except IndexError:
-        decoder, faults = _decoder(faults := []), faults
+        faults = []
+        decoder = _decoder(faults)
     try:
         value, end = _decoded(decoder, faults, text, at)
         fault = _limits(value, text[at:end]) or (faults[0] if faults else None)
@@ -63,7 +64,8 @@ def read_value(text: str, at: int = 0) -> Value:
         _spare.append((decoder, faults))
 
 
-#: Decoders that nobody uses just now, each with the list of its faults. Threads have one each.
+#: Decoders that nobody uses just now, each with the list of its faults, which ``_decoded``
+#: clears. Threads have one each.
 _spare: list[tuple[json.JSONDecoder, list[CallFault]]] = []
 
 
