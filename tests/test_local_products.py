@@ -71,8 +71,10 @@ def test_the_newest_token_attends_as_the_last_of_all() -> None:
     q, prefix, bias, keys, values = _tensors(5)
     with torch.no_grad():
         whole = block_attention(q, prefix, bias, keys, values, 0.3)
-        newest = newest_attention(q[:, :, :, -1:], prefix, bias, keys, values, 0.3)
-    torch.testing.assert_close(newest, whole[:, :, :, -1:], atol=1e-5, rtol=1e-5)
+        room = torch.nn.functional.pad(bias, (0, keys.shape[3]))
+        own = (x.transpose(1, 2).contiguous() for x in (keys, values))
+        newest = newest_attention(q[:, :, :, -1:].flatten(0, 1), prefix, room, *own, 0.3)
+    torch.testing.assert_close(newest, whole[:, :, :, -1:].flatten(0, 1), atol=1e-5, rtol=1e-5)
 
 
 def test_layers_that_read_one_input_are_one_product_and_say_what_they_said(tmp_path: Any) -> None:

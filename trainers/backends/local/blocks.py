@@ -58,18 +58,27 @@ def newest_attention(
     """Attend from the newest token of each branch: as ``block_attention``, without a gradient.
 
     Args:
-        q: [B, G, H, 1, d].
-        shared, bias, scaling: as there.
-        keys, values: [B, G, K, S, d] of the branches, the newest token last; views may do.
+        q: [B * G, H, 1, d], of G branches in each of B rows.
+        shared: keys and values [B, K, P, d] that all branches of a row see.
+        bias: [B, P + S], 0 or -inf for what is not there, in the dtype of the scores.
+        keys, values: [B, K, G, S, d] of the branches.
+        scaling: of the products of queries and keys.
+
+    Returns:
+        [B * G, H, 1, d], d that of the values where it differs.
     """
-    B, G, H, _, _ = q.shape
-    K = keys.shape[2]
-    laid = _Laid(B, G, K, H // K, scaling, bias)
-    queries = (q * scaling).reshape(B * G * K, H // K, -1)
-    scores = laid.join(queries, shared[0], keys.flatten(0, 2))
-    laid.grid(scores)[..., : bias.shape[1]].add_(bias[:, None, None, None, :])
-    weights = torch.softmax(scores, -1)
-    return laid.mix(weights, shared[1], values.flatten(0, 2)).view(B, G, H, 1, -1)
+    B, K, G, S, _ = keys.shape
+    P, g = shared[0].shape[2], q.shape[1] // K
+    queries = (q * scaling).view(B, G, K, g, -1).transpose(1, 2).contiguous()
+    near = torch.bmm(queries.view(B * K * G, g, -1), keys.flatten(0, 2).transpose(1, 2))
+    far = torch.bmm(queries.view(B * K, G * g, -1), shared[0].flatten(0, 1).transpose(1, 2))
+    scores = torch.cat([far.view(B, K, G * g, P), near.view(B, K, G * g, S)], 3)
+    weights = torch.softmax(scores.add_(bias[:, None, None]), -1)
+    own = torch.bmm(weights[..., P:].reshape(B * K * G, g, S), values.flatten(0, 2))
+    all_ = torch.baddbmm(
+        own.view(B * K, G * g, -1), weights[..., :P].flatten(0, 1), shared[1].flatten(0, 1)
+    )
+    return all_.view(B, K, G, g, -1).transpose(1, 2).reshape(B * G, K * g, 1, -1)
 
 
 @dataclass(frozen=True)

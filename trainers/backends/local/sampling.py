@@ -16,6 +16,10 @@ from .blocks import newest_attention
 from .products import together
 
 _BLOCK = 256
+#: Below a sum by more than a float64 is rounded.
+_BELOW_ONE = 1 - 1e-12
+#: Tokens by which the room for keys and values grows.
+_ROOM = 64
 #: Rows that are drawn from at once: their float32 logits stay near the processor.
 _ROWS = 8
 
@@ -43,7 +47,7 @@ def draw(logits: Tensor, uniform: Tensor, temperature: float) -> tuple[Tensor, T
 
 
 def _draw(logits: Tensor, uniform: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
-    top = logits.max(-1, keepdim=True).values
+    top = logits.amax(-1, keepdim=True)
     if temperature == 0.0:
         tokens = logits.argmax(-1)
         return tokens, (top - logits.logsumexp(-1, keepdim=True))[:, 0]
@@ -52,15 +56,19 @@ def _draw(logits: Tensor, uniform: Tensor, temperature: float) -> tuple[Tensor, 
     weights = logits.sub_(top)
     weights = (weights if temperature == 1.0 else weights.div_(temperature)).exp_()
     N, V = weights.shape
-    blocks = torch.nn.functional.pad(weights, (0, -V % _BLOCK)).view(N, -1, _BLOCK)
-    sums = blocks.sum(-1, dtype=torch.float64).cumsum(-1)
+    whole = V % _BLOCK == 0
+    blocks = weights if whole else torch.nn.functional.pad(weights, (0, -V % _BLOCK))
+    blocks = blocks.view(N, -1, _BLOCK)
+    sums = blocks.sum(-1).double().cumsum(-1)
     total = sums[:, -1:]
     point = uniform[:, None] * total
     block = torch.searchsorted(sums, point, right=True).clamp_(max=sums.shape[1] - 1)
     below = torch.where(block > 0, sums.gather(1, (block - 1).clamp_(min=0)), 0.0)
     rows = torch.arange(N, device=logits.device)
     inner = blocks[rows, block[:, 0]].double().cumsum(-1)
-    offset = torch.searchsorted(inner, point - below, right=True).clamp_(max=_BLOCK - 1)
+    # Both sums are rounded, each in its way: what is over belongs to the last that can be drawn.
+    inside = (point - below).clamp_(max=inner[:, -1:] * _BELOW_ONE)
+    offset = torch.searchsorted(inner, inside, right=True).clamp_(max=_BLOCK - 1)
     tokens = (block * _BLOCK + offset).clamp_(max=V - 1)
     if at_one is not None:
         return tokens[:, 0], (chosen_from.gather(1, tokens) - at_one)[:, 0]
@@ -70,48 +78,74 @@ def _draw(logits: Tensor, uniform: Tensor, temperature: float) -> tuple[Tensor, 
 class _Growing:
     """The attention plan of decoding: each branch grows by one token a pass.
 
-    Rows stand in a grid of [prompts, branches]; ``keep`` drops what has finished.
+    Rows stand in a grid of [prompts, branches]; ``keep`` drops what has finished. Keys and values
+    of the branches have room for some tokens more than there are, which the bias leaves out: so
+    they lie in one piece, and a product of one shape serves many passes. (Each new shape costs
+    milliseconds, and so does each copy of a piece.)
     """
 
-    def __init__(self, cache: Cache, lengths: Tensor, branches: int, room: int) -> None:
-        self._prefix = cache
-        self._bias = padding_bias(lengths, cache[0][0].shape[2])
+    def __init__(self, cache: Cache, lengths: Tensor, branches: int, most: int) -> None:
+        self._prefix = [(k.contiguous(), v.contiguous()) for k, v in cache]
         self._grid = (len(lengths), branches)
         self._own: list[tuple[Tensor, Tensor] | None] = [None] * len(cache)
-        self._room = room
-        self._filled = 0
+        self._prompt = cache[0][0].shape[2]
+        self._most, self._filled = most, 0
+        bias = padding_bias(lengths, self._prompt).to(cache[0][0].dtype)
+        self._bias = _longer(bias, self._room(0), float("-inf"), 1)
+        self._bias[:, self._prompt] = 0.0
+
+    def _room(self, filled: int) -> int:
+        """Tokens of a branch that there is room for, while ``filled`` are there."""
+        return min(self._most, (filled // _ROOM + 1) * _ROOM)
 
     def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
-        keys, values = self._append(layer, k, v)
         B, G = self._grid
+        keys, values = own = self._held(layer, k, v)
+        for held, newest in ((keys, k), (values, v)):
+            grid = newest.view(B, G, -1, newest.shape[-1])
+            held[:, :, :, self._filled] = grid.transpose(1, 2)
+        return newest_attention(q, self._prefix[layer], self._bias, *own, scaling)
 
-        def grid(x: Tensor) -> Tensor:  # [B*G, ...] -> [B, G, ...]
-            return x.view(B, G, *x.shape[1:])
-
-        own = (grid(keys), grid(values))
-        out = newest_attention(grid(q), self._prefix[layer], self._bias, *own, scaling)
-        return out.flatten(0, 1)
-
-    def _append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        own = self._own[layer]
+    def _held(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the keys and values [B, K, G, room, d] of the branches, with room for one more."""
+        own, room = self._own[layer], self._room(self._filled)
+        B, G = self._grid
         if own is None:
-            keys, values = (x.new_empty((*x.shape[:2], self._room, x.shape[3])) for x in (k, v))
-            own = self._own[layer] = (keys, values)
-        t = self._filled
-        own[0][:, :, t : t + 1], own[1][:, :, t : t + 1] = k, v
-        return own[0][:, :, : t + 1], own[1][:, :, : t + 1]
+            keys, values = (x.new_zeros((B, x.shape[1], G, room, x.shape[3])) for x in (k, v))
+        elif own[0].shape[3] < room:
+            keys, values = (_longer(x, room - x.shape[3], 0.0, 3) for x in own)
+        else:
+            return own
+        self._own[layer] = (keys, values)
+        return keys, values
 
     def grown(self) -> None:
         """Say that every layer has taken its token."""
         self._filled += 1
+        room = self._prompt + self._room(self._filled)
+        if room > self._bias.shape[1]:
+            self._bias = _longer(self._bias, room - self._bias.shape[1], float("-inf"), 1)
+        self._bias[:, min(self._prompt + self._filled, room - 1)] = 0.0
 
     def keep(self, prompts: Tensor, rows: Tensor, branches: int) -> None:
         """Keep only these prompts, and these rows as a grid of ``branches`` for each."""
         if len(prompts) < self._grid[0]:
             self._prefix = [(k[prompts], v[prompts]) for k, v in self._prefix]
             self._bias = self._bias[prompts]
-        self._own = [None if own is None else (own[0][rows], own[1][rows]) for own in self._own]
-        self._grid = (len(prompts), branches)
+        self._grid, before = (len(prompts), branches), self._grid[1]
+        places = rows.view(self._grid)
+        found, branch = places // before, places % before
+
+        def kept(x: Tensor) -> Tensor:
+            return x.transpose(1, 2)[found, branch].transpose(1, 2).contiguous()
+
+        self._own = [None if own is None else (kept(own[0]), kept(own[1])) for own in self._own]
+
+
+def _longer(x: Tensor, more: int, value: float, dimension: int) -> Tensor:
+    shape = list(x.shape)
+    shape[dimension] = more
+    return torch.cat([x, x.new_full(shape, value)], dimension)
 
 
 class Sampler:
