@@ -242,7 +242,7 @@ def test_out_of_memory_is_one_line_with_the_number_to_lower(
     def fails(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(made._model.body, "forward", fails)
+    monkeypatch.setattr(made._model.body.get_input_embeddings(), "forward", fails)
     told = r"lower --token-budget \(it is 77\)"
     with pytest.raises(BackendError, match=told):
         made.update(_datums(1, 20), "importance_sampling", {}, AdamParams(0.1))

@@ -41,6 +41,12 @@ class Plan(Protocol):
 _plan: Plan | None = None
 
 
+def under_way() -> Plan:
+    """The plan of the forward pass that is under way."""
+    assert _plan is not None, "this model samples and learns through LocalBackend only"
+    return _plan
+
+
 def is_active() -> bool:
     """Whether a forward pass of ours is under way, and not one of the model by itself."""
     return _plan is not None
@@ -81,14 +87,14 @@ def _attention(
     is_causal: bool | None = None,
     **asked: Any,
 ) -> tuple[Tensor, None]:
-    assert _plan is not None, "this model samples and learns through LocalBackend only"
+    plan = under_way()
     unknown = [name for name, value in asked.items() if value is not None]
     unknown = [name for name in unknown if name not in _HARMLESS]
     unknown += ["a mask"] * (attention_mask is not None) + ["both ways"] * (is_causal is False)
     if unknown:
         raise UnknownAttentionError(f"its attention takes {', '.join(sorted(unknown))}")
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-    out = _plan.attend(module.layer_idx, query, key, value, scaling)
+    out = plan.attend(module.layer_idx, query, key, value, scaling)
     return out.transpose(1, 2).contiguous(), None  # some take a view of it
 
 

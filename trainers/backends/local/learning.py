@@ -219,12 +219,15 @@ class Learner:
         for rows in _chunks(len(logits), _ROWS if self._device.type == "cpu" else _CHUNK):
             targets, where = laid.targets[part][rows], laid.where[part][rows]
             probs = logits[rows].to(torch.float32, copy=True)
-            lp = _target_logprobs(probs, targets).double().cpu().numpy()
+            probs.sub_(probs.amax(-1, keepdim=True))
+            chosen = probs.gather(1, targets[:, None])
+            total = probs.exp_().sum(-1, keepdim=True)
+            lp = (chosen - total.log())[:, 0].double().cpu().numpy()
             _scatter(result, where, lp)
-            slopes = torch.from_numpy(slope(lp, where)).to(self._device, torch.float32)
-            # d lp / d logits = onehot - softmax; probs holds logits - logsumexp by now
-            probs.exp_().mul_(-slopes[:, None])
-            wave[rows] = probs.scatter_add_(1, targets[:, None], slopes[:, None])
+            slopes = torch.from_numpy(slope(lp, where)).to(self._device, torch.float32)[:, None]
+            # d lp / d logits = onehot - softmax
+            probs.mul_(-slopes / total)
+            wave[rows] = probs.scatter_add_(1, targets[:, None], slopes)
         return wave
 
     def _batches(self, datums: Sequence[Datum]) -> Iterator[_Laid]:
@@ -244,7 +247,8 @@ class Learner:
                 given["position_ids"] = laid.positions
             long = len(laid.ids) == 1 and laid.ids.numel() > _LONG * self._budget
             if long and torch.is_grad_enabled():
-                stack.enter_context(_recomputed(self._body))
+                again = getattr(self._body, "recomputed", None)
+                stack.enter_context(again() if again else _recomputed(self._body))
             out = self._body(input_ids=laid.ids, use_cache=False, **given)
             yield out[0].flatten(0, 1)[laid.predictors]
 

@@ -18,7 +18,7 @@ from mint_envs.hub import offline_if_unreachable
 from ...errors import BackendError
 from .. import LoraParams
 from .lora import left_out, with_lora
-from .products import stand_together
+from .products import Together, stand_together
 from .weights import model_folder
 
 
@@ -124,6 +124,7 @@ class Model:
         model.generation_config = GenerationConfig()  # of its own it would cap, forbid and repeat
         self.notes = left_out(model)  # what a user should know, a line each
         self.peft = with_lora(model, lora)
+        self.groups: list[Together] = []  # layers that compute together
         self.trained = [p for p in self.peft.parameters() if p.requires_grad]
         self.masters = [p.detach().float().clone() for p in self.trained]
         self.causal = self.peft.get_base_model()
@@ -144,7 +145,7 @@ class Model:
         self.set_attention("eager")
         ids = [token % self.ids for token in (1, 2, 3)]
         with torch.no_grad(), suppress(Exception):  # of its own code: then none do
-            stand_together(self.peft, lambda: self.plain(ids))
+            self.groups = stand_together(self.peft, lambda: self.plain(ids))
 
     def plain(self, tokens: Sequence[int]) -> Tensor:
         """Return the logits [T, V] of one text by the model's own forward pass, in float32."""

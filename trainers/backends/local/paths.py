@@ -7,6 +7,7 @@ and scores them together. Both are held against plain forward passes of the mode
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from transformers.utils import logging as hf_logging
 from ...errors import BackendError
 from .. import Datum, Floats, SampleRequest, SamplingParams
 from . import attention
+from .layers import WholeLayers
 from .learning import Learner
 from .memory import is_out_of_memory
 from .model import Model
@@ -29,8 +31,14 @@ TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.06}
 _CACHED = 32
 _PROMPTS = ("What is 4 + 5?\nIt is 9, as two and two are four.\nWhat is 2 + 2?\n", "Say yes.\n")
 _LENGTH = 8
-#: Attention of the plain path, and whether layers compute together.
-_PLAIN = (("sdpa", False), ("eager", False))
+#: What is tried, in this order: attention, whether layers compute together, and layers whole.
+_WAYS = (
+    (attention.NAME, True, True),
+    (attention.NAME, True, False),
+    (attention.NAME, False, False),
+    ("sdpa", False, False),
+    ("eager", False, False),
+)
 
 
 @dataclass(frozen=True)
@@ -69,12 +77,15 @@ def _choose(model: Model, budget: int) -> Path:
     limit = position_limit(model)
     model.stand_together()
     reasons: dict[str, str] = {}
-    for kind, few in ((attention.NAME, True), (attention.NAME, False), *_PLAIN):
+    for kind, few, whole in _WAYS:
         fast = kind == attention.NAME
+        body = _whole_layers(model) if whole else model.body
+        if body is None:
+            continue
         context = min(limit, model.window) if fast else limit
         try:
             model.set_attention(kind)
-            path = _path(model, kind, few, budget, context, reasons)
+            path = _path(model, body, kind, few, budget, context, reasons)
             gap, largest, still = _tried(model, path)
         except BackendError:
             raise
@@ -97,6 +108,13 @@ def _choose(model: Model, budget: int) -> Path:
     )
 
 
+def _whole_layers(model: Model) -> WholeLayers | None:
+    try:
+        return WholeLayers(model.body, model.groups)
+    except (AttributeError, ValueError):
+        return None  # laid out in another way
+
+
 def _reason(error: Exception, fast: bool) -> str:
     first = (str(error).splitlines() or [""])[0][:150]
     if isinstance(error, attention.UnknownAttentionError):
@@ -106,13 +124,19 @@ def _reason(error: Exception, fast: bool) -> str:
 
 
 def _path(
-    model: Model, kind: str, few: bool, budget: int, context: int, reasons: dict[str, str]
+    model: Model,
+    body: Any,
+    kind: str,
+    few: bool,
+    budget: int,
+    context: int,
+    reasons: dict[str, str],
 ) -> Path:
     fast = kind == attention.NAME
-    learner = Learner(model.body, model.logits, model.device, budget, trees=fast, few=few)
+    learner = Learner(body, model.logits, model.device, budget, trees=fast, few=few)
     decode, room = model.tokenizer.decode, _CACHED * budget
     if fast:
-        sampler = Sampler(model.body, model.logits, decode, model.device, room, few)
+        sampler = Sampler(body, model.logits, decode, model.device, room, few)
         return Path("fast", kind, sampler, learner, context, 0.0, model.notes)
     plain = PlainSampler(model.causal, model.vocab, decode, model.device, room)
     square = "" if kind == "sdpa" else ", memory grows with the square of the length if it attends"

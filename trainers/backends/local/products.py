@@ -37,15 +37,15 @@ def together(on: bool = True) -> Iterator[None]:
         _on = before
 
 
-def stand_together(model: Any, run: Callable[[], object]) -> None:
-    """Let the LoRA layers of a model compute as few products, within ``together``.
+def stand_together(model: Any, run: Callable[[], object]) -> list[Together]:
+    """Let the LoRA layers of a model compute as few products, within ``together``; return groups.
 
     Args:
         model: with LoRA on it.
         run: makes a short plain pass, by which it is seen which layers read one input.
     """
     layers = {name: layer for name, layer in model.named_modules() if _is_plain(layer)}
-    groups = [_Together(group) for group in list(_readers(layers, run))]
+    groups = [Together(group) for group in list(_readers(layers, run))]
     size = sum(group.weight.numel() * group.weight.element_size() for group in groups)
     if size < _SPARE * psutil.virtual_memory().available:
         for group in groups:
@@ -56,6 +56,7 @@ def stand_together(model: Any, run: Callable[[], object]) -> None:
             if packed is not None:
                 read: Any = head
                 read.forward = partial(_read_out, packed, head.bias, head.forward)
+    return groups
 
 
 def _read_out(
@@ -143,21 +144,21 @@ def _note(calls: list[tuple[str, Tensor]], name: str, layer: Any, given: tuple[T
     calls.append((name, given[0]))
 
 
-class _Together:
+class Together:
     """LoRA layers that read one input. The first one that is called computes for all."""
 
     def __init__(self, layers: Sequence[Any]) -> None:
         if len({(layer.scaling["default"], _kind(layer)) for layer in layers}) > 1:
             layers = layers[:1]  # the rest stay as they are
-        self._layers = layers
+        self.layers = layers
         self.scaling = float(layers[0].scaling["default"])
         self.sizes = [layer.base_layer.weight.shape[0] for layer in layers]
         self.ranks = [layer.lora_A["default"].weight.shape[0] for layer in layers]
-        self._halves = [layer.lora_A["default"].weight for layer in layers]
-        self._halves += [layer.lora_B["default"].weight for layer in layers]
+        self.halves = [layer.lora_A["default"].weight for layer in layers]
+        self.halves += [layer.lora_B["default"].weight for layer in layers]
         self.weight = _one([layer.base_layer.weight for layer in layers])
-        self.down = _one(self._halves[: len(layers)])
-        self.up = _diagonal(self._halves[len(layers) :])
+        self.down = _one(self.halves[: len(layers)])
+        self.up = _diagonal(self.halves[len(layers) :])
         biases = [layer.base_layer.bias for layer in layers]
         self.bias = None
         if any(bias is not None for bias in biases):
@@ -179,21 +180,23 @@ class _Together:
         if self._read is not x:
             self._read, self._said = x, self._compute(x)
         said = self._said[index]
-        if index == len(self._layers) - 1:
+        if index == len(self.layers) - 1:
             self._read, self._said = None, ()
         return said
 
     def _compute(self, x: Tensor) -> Sequence[Tensor]:
-        if self._layers[0].disable_adapters:
+        if self.layers[0].disable_adapters:
             out = torch.nn.functional.linear(x, self.weight, self.bias)
         elif torch.is_grad_enabled():
-            out = _Product.apply(x, self, *self._halves)  # type: ignore[no-untyped-call]
+            out = _Product.apply(x, self, *self.halves)  # type: ignore[no-untyped-call]
         else:
             out = self.product(x.reshape(-1, x.shape[-1]))[0].view(*x.shape[:-1], -1)
         return torch.split(out, self.sizes, -1)
 
     def product(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Return what all layers make of rows [N, in]: [N, out]; and what is between the halves."""
+        if self.layers[0].disable_adapters:
+            return torch.nn.functional.linear(rows, self.weight, self.bias), rows[:, :0]
         between = rows @ self.down.T
         if self.packed is None:
             out = torch.nn.functional.linear(rows, self.weight, self.bias)
@@ -201,12 +204,24 @@ class _Together:
             out = _times(rows, self.packed, self.bias)
         return out.addmm_(between, self.up.T, alpha=self.scaling), between
 
+    def gradients(
+        self, rows: Tensor, between: Tensor, given: Tensor, wanted: bool = True
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Return derivatives by the rows (nothing useful, if not wanted), and by the halves."""
+        behind = (given @ self.up).mul_(self.scaling)
+        by_rows = (given @ self.weight).addmm_(behind, self.down) if wanted else given
+        downs = torch.split(behind.T @ rows, self.ranks)
+        ups = (given.T @ between).mul_(self.scaling)
+        wide = enumerate(torch.split(ups, self.sizes))
+        parts = [torch.split(part, self.ranks, 1)[index] for index, part in wide]
+        return by_rows, [*downs, *parts]
+
 
 class _Product(torch.autograd.Function):
-    """``_Together.product``; LoRA's halves are handed over so that autograd knows of them."""
+    """``Together.product``; LoRA's halves are handed over so that autograd knows of them."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, group: _Together, *halves: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, group: Together, *halves: Tensor) -> Tensor:
         rows = x.reshape(-1, x.shape[-1])
         out, between = group.product(rows)
         ctx.group, ctx.shape = group, x.shape
@@ -216,17 +231,9 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         rows, between = ctx.saved_tensors
-        group: _Together = ctx.group
-        given = grad.reshape(-1, grad.shape[-1])
-        behind = (given @ group.up).mul_(group.scaling)
-        wanted = None
-        if ctx.needs_input_grad[0]:
-            wanted = (given @ group.weight).addmm_(behind, group.down).view(ctx.shape)
-        downs = torch.split(behind.T @ rows, group.ranks)
-        ups = (given.T @ between).mul_(group.scaling)
-        wide = enumerate(torch.split(ups, group.sizes))
-        parts = [torch.split(part, group.ranks, 1)[index] for index, part in wide]
-        return (wanted, None, *downs, *parts)
+        given, wanted = grad.reshape(-1, grad.shape[-1]), ctx.needs_input_grad[0]
+        by_rows, halves = ctx.group.gradients(rows, between, given, wanted)
+        return (by_rows.view(ctx.shape) if wanted else None, None, *halves)
 
 
 def _kind(layer: Any) -> tuple[torch.dtype, torch.device, bool]:
