@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ torch = pytest.importorskip("torch")
 from tiny import model_folder  # noqa: E402
 
 from trainers.backends import LoraParams  # noqa: E402
-from trainers.backends.local import blocks  # noqa: E402
+from trainers.backends.local import LocalBackend, blocks  # noqa: E402
+from trainers.backends.local.attention import NAME, Tree, active  # noqa: E402
 from trainers.backends.local.blocks import block_attention, newest_attention  # noqa: E402
+from trainers.backends.local.layers import WholeLayers  # noqa: E402
 from trainers.backends.local.model import Model  # noqa: E402
 from trainers.backends.local.products import _packed, _times, together  # noqa: E402
 
@@ -113,3 +116,49 @@ def test_packed_weights_multiply_as_they_did_or_are_none() -> None:
         rows = torch.randn(5, 64, generator=torch.Generator().manual_seed(1)).bfloat16()
         wanted = torch.nn.functional.linear(rows, weight)
         torch.testing.assert_close(_times(rows, packed, None), wanted, atol=0.1, rtol=0.02)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("kind", ["llama", "qwen3", "qwen2"])
+def test_whole_layers_and_their_gradients_are_those_as_written(
+    tmp_path: Any, kind: str, twice: bool
+) -> None:
+    model = Model(model_folder(tmp_path, kind), LoraParams(4), torch.device("cpu"), torch.float32)
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for weight in model.peft.parameters():  # norms too, which begin as ones
+            noise = torch.randn(weight.shape, generator=generator) * 0.2
+            weight.add_(noise if weight.ndim > 1 else noise + 0.5)
+    model.stand_together()
+    model.set_attention(NAME)
+    whole = WholeLayers(model.body, model.groups)
+    B, P, G, R = 2, 5, 3, 4
+    ids = torch.randint(0, 259, (B, P + G * R), generator=generator)
+    stem, branch = torch.arange(P), torch.arange(P, P + R)
+    positions = torch.cat([stem, branch.repeat(G)]).expand(B, -1)
+    lengths, out, found = torch.tensor([5, 3]), [], []
+    seen = torch.ones(B, P + G * R, 1)
+    seen[1, 3:P] = 0.0  # padding, which nobody reads
+    for body in (model.body, whole):
+        with active(Tree(lengths, P, G, R)), whole.recomputed() if twice else nullcontext():
+            hidden = body(input_ids=ids, position_ids=positions, use_cache=False)[0] * seen
+            out.append(hidden.detach())
+            found.append(torch.autograd.grad(hidden.square().sum(), model.trained[:-2]))
+    torch.testing.assert_close(out[1], out[0], atol=1e-5, rtol=1e-5)
+    assert any(gradient.abs().max() > 1 for gradient in found[0])
+    for got, want in zip(found[1], found[0], strict=True):
+        torch.testing.assert_close(got, want, atol=2e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "whole"),
+    [("llama", True), ("mistral", True), ("qwen3", True), ("gemma", False), ("granite", False)],
+)
+def test_layers_run_whole_only_where_that_is_the_same(
+    tmp_path: Any, kind: str, whole: bool
+) -> None:
+    changes = {"residual_multiplier": 0.5} if kind == "granite" else {}
+    folder = model_folder(tmp_path, kind, **changes)
+    backend = LocalBackend(folder, LoraParams(rank=4), device="cpu", dtype="float32")
+    assert backend._path.name == "fast"
+    assert isinstance(backend._path.learner._body, WholeLayers) is whole
