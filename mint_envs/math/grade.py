@@ -23,6 +23,7 @@ from .answer.normal import clean, plain_number
 from .answer.parse import parse
 from .answer.readings import has_letters, readings
 from .answer.said import Said
+from .answer.slashes import same_but_for_slashes
 from .answer.tree import Group, Node
 from .answer.units import canonical, is_forgiven
 from .letters import said_of
@@ -176,6 +177,8 @@ def judge(
     doubt = _doubt(tree, (wanted, given), prose, question)
     if doubt is None or ("," in given + wanted and _same_lists(wanted, given, question)):
         return "equal", "tree", ""
+    if doubt and same_but_for_slashes(answer_of_solution(gold), answer):
+        return "equal", "text", ""
     return _not_equal(doubt, wanted, given, sympy)
 
 
