@@ -222,6 +222,36 @@ def test_tree_gradients_are_the_plain_ones(
         torch.testing.assert_close(got, want, rtol=2e-3, atol=2e-4)
 
 
+@pytest.mark.parametrize("each", [1, 4])
+def test_what_prompts_share_and_equal_responses_are_computed_once(folder: str, each: int) -> None:
+    made = backend(folder)
+    _shake(made)
+    example = tuple(b"Q: What is 4 + 5? Give a number.\nA: 9\n\n")
+    contexts = [example + context for context in CONTEXTS]
+    requests = [SampleRequest(context, each) for context in contexts]
+    groups = made.sample(requests, SamplingParams(6, stop_tokens=(7, 8)))
+    groups = [[*group, group[0]] if each > 1 else group for group in groups]
+    datums = datums_of(contexts, groups)  # equal ones have advantages of their own
+    lengths: list[int] = []
+    embeddings = made._model.body.get_input_embeddings()
+    hook = embeddings.register_forward_pre_hook(
+        lambda module, given: lengths.append(given[0].numel())
+    )
+    wanted_lp = [plain_logprobs(made, datum.tokens).detach().numpy() for datum in datums]
+    wanted = _plain_gradients(made, datums, "ppo")
+    lengths.clear()
+    caught: list[Any] = []
+    made._step = lambda adam: caught.extend(m.grad.clone() for m in made._model.masters) or 0.0  # type: ignore[method-assign, func-returns-value]
+    result = made.update(datums, "ppo", {}, AdamParams(1e-3))
+    hook.remove()
+    longest = max(len(context) for context in CONTEXTS)
+    assert sum(lengths) <= len(example) + 8 + 3 * (longest + each * 5)
+    for got, want in zip(caught, wanted, strict=True):
+        torch.testing.assert_close(got, want, rtol=2e-3, atol=2e-4)
+    for lp, plain, datum in zip(result.logprobs, wanted_lp, datums, strict=True):
+        np.testing.assert_allclose(lp[1:], plain * datum.mask[1:], atol=1e-4)
+
+
 def _plain_gradients(made: LocalBackend, datums: Sequence[Datum], loss_fn: str) -> list[Any]:
     total = torch.zeros(())
     for d in datums:

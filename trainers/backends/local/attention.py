@@ -22,7 +22,7 @@ from torch import Tensor
 from transformers import AttentionInterface
 from transformers.masking_utils import AttentionMaskInterface
 
-from .blocks import block_attention
+from .blocks import Shared, block_attention
 
 NAME = "mint_branches"
 
@@ -116,23 +116,54 @@ class Tree:
         lengths: [rows], tokens of each prompt; the rest, up to P, is padding.
         keep: ``cache`` gets the keys and values of each layer [rows * G, K, P + R, d], of every
             branch with its prompt; of plain texts [rows, K, P, d].
+        stem: first tokens that all prompts share, and that P and ``lengths`` are without. They
+            stand once, before the rows, which follow one another in a single row. Not with
+            ``keep``.
     """
 
-    def __init__(self, lengths: Tensor, P: int, G: int = 0, R: int = 0, keep: bool = False) -> None:
+    def __init__(
+        self, lengths: Tensor, P: int, G: int = 0, R: int = 0, keep: bool = False, stem: int = 0
+    ) -> None:
         self._P, self._G, self._R, self._keep = P, G, R, keep
-        self._padding = padding_bias(lengths, P)
+        self._stem, self._many = stem, len(lengths)
+        self._padding = padding_bias(stem + lengths, stem + P)
         self.cache: list[tuple[Tensor, Tensor]] = []
 
     def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
+        if self._stem:
+            return self._from_stem(q, k, v, scaling)
         shared = (k[:, :, : self._P], v[:, :, : self._P])
         out = _plain_causal(q[:, :, : self._P], *shared, scaling)
         if self._keep:
             self.cache.append((self._texts(k), self._texts(v)))
         if self._R == 0:
             return out
+        return torch.cat([out, self._far(q, shared, k, v, scaling)], 2)
+
+    def _from_stem(self, q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
+        """Attend where prompts are branches of what they share, and responses branches of both."""
+        S, P = self._stem, self._P
+        stem = (k[:, :, :S], v[:, :, :S])
+        first = _plain_causal(q[:, :, :S], *stem, scaling)
+        q, k, v = (
+            x[:, :, S:].reshape(x.shape[1], self._many, -1, x.shape[3]).transpose(0, 1)
+            for x in (q, k, v)
+        )
+        queries, keys, values = (x[None, :, :, :P] for x in (q, k, v))
+        out = block_attention(queries, stem, None, keys, values, scaling)[0]
+        if self._R:
+            far_keys, far_values = (
+                torch.cat([shared.expand(self._many, -1, -1, -1), x[:, :, :P]], 2)
+                for shared, x in zip(stem, (k, v), strict=True)
+            )
+            out = torch.cat([out, self._far(q, (far_keys, far_values), k, v, scaling)], 2)
+        return torch.cat([first, out.transpose(0, 1).flatten(1, 2)[None]], 2)
+
+    def _far(self, q: Tensor, shared: Shared, k: Tensor, v: Tensor, scaling: float) -> Tensor:
+        """Attend from the branches [rows, heads, P + G*R, d]; return [rows, heads, G*R, d]."""
         queries, keys, values = map(self._branches, (q, k, v))
         far = block_attention(queries, shared, self._padding, keys, values, scaling)
-        return torch.cat([out, far.transpose(1, 2).flatten(2, 3)], 2)
+        return far.transpose(1, 2).flatten(2, 3)
 
     def _branches(self, x: Tensor) -> Tensor:  # [B, heads, P + G*R, d] -> [B, G, heads, R, d]
         B, heads, _, d = x.shape

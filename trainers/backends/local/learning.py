@@ -1,8 +1,10 @@
 """Learning: a GRPO group is one row, a tree with the prompt as its stem.
 
-The prompt is computed once for all G responses, forward and backward. The output layer runs in
-chunks, with the derivative of the loss by the logits worked by hand, so that logits for all
-tokens never exist at once. A model that knows no trees gets a row for each response.
+The prompt is computed once for all G responses, forward and backward. So is what all prompts of a
+batch begin with (an example, a system prompt), and a response that was drawn several times, whose
+derivatives are added. The output layer runs in chunks, with the derivative of the loss by the
+logits worked by hand, so that logits for all tokens never exist at once. A model that knows no
+trees gets a row for each response.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from torch.utils.checkpoint import checkpoint
 from .. import Datum, Floats
 from .attention import Tree, active
 from .products import together
+from .sampling import common_prefix
 
 #: (log-probs [n], [(datum, position)] of each) to d loss / d log-prob [n].
 Slope = Callable[[Floats, Sequence[tuple[int, int]]], Floats]
@@ -28,15 +31,17 @@ Slope = Callable[[Floats, Sequence[tuple[int, int]]], Floats]
 _CHUNK = 128
 #: Rows of them whose derivative is worked out at once.
 _ROWS = 8
+#: What prompts share is a stem of their own where that saves so many tokens.
+_SAVED = 32
 #: A single row that takes more than this part of the budget is computed twice, to hold less.
 _LONG = 1.0
 
 
 @dataclass(frozen=True)
 class _Branch:
-    """One datum within a row: where it is in the batch, and its part after the prompt."""
+    """Equal datums within a row: where they are in the batch, and their part after the prompt."""
 
-    index: int
+    indices: tuple[int, ...]
     tokens: tuple[int, ...]  # what follows the prompt
     act: Floats  # 1.0 where such a token is an act, shape (len(tokens),)
 
@@ -56,11 +61,16 @@ def plan_rows(datums: Sequence[Datum], budget: int, trees: bool = True) -> list[
 
     Without ``trees`` every datum is a row of its own.
     """
-    groups: dict[tuple[tuple[int, ...], int], list[_Branch]] = {}
+    equal: dict[tuple[tuple[int, ...], bytes], list[int]] = {}
     for index, datum in enumerate(datums):
+        equal.setdefault((datum.tokens, datum.mask.tobytes()), []).append(index)
+    groups: dict[tuple[tuple[int, ...], int], list[_Branch]] = {}
+    for indices in equal.values():
+        datum = datums[indices[0]]
         first = int(np.argmax(datum.mask > 0))
-        branch = _Branch(index, datum.tokens[first:], datum.mask[first:])
-        groups.setdefault((datum.tokens[:first], 0 if trees else index), []).append(branch)
+        branch = _Branch(tuple(indices), datum.tokens[first:], datum.mask[first:])
+        own = 0 if trees else indices[0]
+        groups.setdefault((datum.tokens[:first], own), []).append(branch)
     rows = [row for (prompt, _), group in groups.items() for row in _split(prompt, group, budget)]
     return list(_batches(rows, budget))
 
@@ -103,41 +113,53 @@ def _width(rows: Sequence[_Row]) -> int:
 class _Laid:
     """A batch of rows as tensors: ids and positions [B, P + G*R], and what to predict where.
 
-    Rows of one branch are plain texts: P is their whole length then, and R is 0.
+    Rows of one branch are plain texts: P is their whole length then, and R is 0. Where prompts
+    share S first tokens and ``stems``, they stand once before the rows: [1, S + B * (P + G*R)], P
+    being without them.
     """
 
-    def __init__(self, rows: Sequence[_Row], device: torch.device) -> None:
+    def __init__(self, rows: Sequence[_Row], device: torch.device, stems: bool = False) -> None:
         B = len(rows)
-        P = max(len(row.prompt) for row in rows)
+        S = common_prefix([row.prompt for row in rows]) if stems else 0
+        S = S if S * (B - 1) >= _SAVED else 0
+        P = max(len(row.prompt) for row in rows) - S
         G = max(len(row.branches) for row in rows)
         R = max(row.longest for row in rows) - 1  # the last token predicts nothing
         forks = G > 1
         if not forks:
-            P, G, R = _width(rows) - 1, 0, 0
-        self.P, self.G, self.R = P, G, R
+            P, G, R = _width(rows) - 1 - S, 0, 0
+        self.B, self.S, self.P, self.G, self.R = B, S, P, G, R
         ids = np.zeros((B, P + G * R), dtype=np.int64)
         positions = np.zeros((B, P + G * R), dtype=np.int64)
         predictors: list[int] = []  # flat place of the hidden state that predicts a target
         targets: list[int] = []
-        self.where: list[tuple[int, int]] = []  # (datum, position in its tokens) of each target
+        #: (datum, position in its tokens) of each target, for each of equal datums.
+        self.where: list[list[tuple[int, int]]] = []
         for b, row in enumerate(rows):
-            stem = len(row.prompt)
-            ids[b, :stem] = row.prompt
-            positions[b, :P] = np.arange(P)
+            whole, own = len(row.prompt), len(row.prompt) - S
+            ids[b, :own] = row.prompt[S:]
+            positions[b, :P] = S + np.arange(P)
             for j, branch in enumerate(row.branches):
-                start, count = P + j * R if forks else stem, len(branch.tokens) - 1
+                start, count = P + j * R if forks else own, len(branch.tokens) - 1
                 ids[b, start : start + count] = branch.tokens[:count]
-                positions[b, start : start + R] = stem + np.arange(R)
+                positions[b, start : start + R] = whole + np.arange(R)
                 for t in np.flatnonzero(branch.act):
-                    place = stem - 1 if t == 0 else start + int(t) - 1
-                    predictors.append(b * (P + G * R) + place)
+                    place = own - 1 if t == 0 else start + int(t) - 1
+                    predictors.append(S + b * (P + G * R) + place)
                     targets.append(branch.tokens[t])
-                    self.where.append((branch.index, stem + int(t)))
+                    self.where.append([(index, whole + int(t)) for index in branch.indices])
+        if S:
+            ids = np.append(rows[0].prompt[:S], ids)[None]
+            positions = np.append(np.arange(S), positions)[None]
         self.ids = torch.from_numpy(ids).to(device)
         self.positions = torch.from_numpy(positions).to(device)
         self.predictors = torch.tensor(predictors, device=device)
         self.targets = torch.tensor(targets, device=device)
-        self.prompt_lengths = torch.tensor([len(row.prompt) for row in rows], device=device)
+        self.prompt_lengths = torch.tensor([len(row.prompt) - S for row in rows], device=device)
+
+    def tree(self) -> Tree:
+        """The plan of its attention."""
+        return Tree(self.prompt_lengths, self.P, self.G, self.R, stem=self.S)
 
 
 class Learner:
@@ -224,7 +246,8 @@ class Learner:
             total = probs.exp_().sum(-1, keepdim=True)
             lp = (chosen - total.log())[:, 0].double().cpu().numpy()
             _scatter(result, where, lp)
-            slopes = torch.from_numpy(slope(lp, where)).to(self._device, torch.float32)[:, None]
+            found = torch.from_numpy(_summed(slope, lp, where))
+            slopes = found.to(self._device, torch.float32)[:, None]
             # d lp / d logits = onehot - softmax
             probs.mul_(-slopes / total)
             wave[rows] = probs.scatter_add_(1, targets[:, None], slopes)
@@ -232,7 +255,7 @@ class Learner:
 
     def _batches(self, datums: Sequence[Datum]) -> Iterator[_Laid]:
         rows = plan_rows(datums, self._budget, self._trees)
-        return (_Laid(batch, self._device) for batch in rows)
+        return (_Laid(batch, self._device, self._trees) for batch in rows)
 
     @contextmanager
     def _hidden(self, laid: _Laid) -> Iterator[Tensor]:
@@ -243,9 +266,9 @@ class Learner:
         with ExitStack() as stack:
             given = {}
             if self._trees:
-                stack.enter_context(active(Tree(laid.prompt_lengths, laid.P, laid.G, laid.R)))
+                stack.enter_context(active(laid.tree()))
                 given["position_ids"] = laid.positions
-            long = len(laid.ids) == 1 and laid.ids.numel() > _LONG * self._budget
+            long = laid.B == 1 and laid.ids.numel() > _LONG * self._budget
             if long and torch.is_grad_enabled():
                 again = getattr(self._body, "recomputed", None)
                 stack.enter_context(again() if again else _recomputed(self._body))
@@ -280,6 +303,16 @@ def _target_logprobs(logits: Tensor, targets: Tensor) -> Tensor:
     return logits.gather(1, targets[:, None])[:, 0]
 
 
-def _scatter(arrays: list[Floats], where: Sequence[tuple[int, int]], values: Floats) -> None:
-    for (datum, position), value in zip(where, values, strict=True):
-        arrays[datum][position] = value
+def _scatter(
+    arrays: list[Floats], where: Sequence[Sequence[tuple[int, int]]], values: Floats
+) -> None:
+    for equal, value in zip(where, values, strict=True):
+        for datum, position in equal:
+            arrays[datum][position] = value
+
+
+def _summed(slope: Slope, lp: Floats, where: Sequence[Sequence[tuple[int, int]]]) -> Floats:
+    """Return the derivatives by ``lp``, those of equal datums added."""
+    counts = [len(equal) for equal in where]
+    each = slope(np.repeat(lp, counts), [place for equal in where for place in equal])
+    return np.add.reduceat(each, np.cumsum([0, *counts[:-1]]))

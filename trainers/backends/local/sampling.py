@@ -202,7 +202,7 @@ class Sampler:
 
     def _prefill(self, contexts: Sequence[Sequence[int]]) -> tuple[Cache, Tensor, Tensor]:
         """Return keys and values [B, K, P, d] a layer, lengths [B], last hidden states [B, D]."""
-        shared = _common_prefix(contexts)  # it is the stem of a tree, or there is none
+        shared = common_prefix(contexts)  # it is the stem of a tree, or there is none
         device = self._device
         rest = _pad([context[shared:] for context in contexts], device)
         many, longest = rest.shape
@@ -372,7 +372,7 @@ def _parts(
         yield part
 
 
-def _common_prefix(contexts: Sequence[Sequence[int]]) -> int:
+def common_prefix(contexts: Sequence[Sequence[int]]) -> int:
     """Return how many first tokens all contexts share, leaving each at least one of its own."""
     if len(contexts) < 2:
         return 0
