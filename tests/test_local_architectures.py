@@ -229,6 +229,37 @@ def test_a_small_room_draws_the_same_responses_in_parts(
         assert [s.tokens for s in one] == [s.tokens for s in other]
 
 
+def test_rows_that_have_finished_make_room_for_what_waits(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Passes are fewer than if each part were drawn to its end, and no part sees another."""
+    made = backend(folder)
+    requests = [SampleRequest(tuple(range(5 + n, 15 + n)), 2) for n in range(12)]
+    params = SamplingParams(40, seed=3, stop_tokens=tuple(range(0, 250, 15)))
+    whole = made.sample(requests, params)
+    room = 4 * (10 + 2 * 40)
+    drawn: list[int] = []
+    run = made._path.sampler._pass
+
+    def counted(parts: Any, *rest: Any) -> None:
+        run(parts, *rest)
+        drawn.append(sum(part.plan.size for part in parts))
+
+    monkeypatch.setattr(made._path.sampler, "_room", room)
+    monkeypatch.setattr(made._path.sampler, "_pass", counted)
+    found = made.sample(requests, params)
+    assert [[s.tokens for s in group] for group in found] == [
+        [s.tokens for s in group] for group in whole
+    ]
+    for one, other in zip(found, whole, strict=True):
+        for ours, theirs in zip(one, other, strict=True):
+            np.testing.assert_allclose(ours.logprobs, theirs.logprobs, atol=1e-4)
+    longest = [max(len(s.tokens) for s in group) for group in whole]
+    apart = sum(max(longest[at : at + 4]) - 1 for at in range(0, 12, 4))
+    assert len(drawn) < apart
+    assert max(drawn) <= room
+
+
 @pytest.mark.parametrize(
     "error",
     [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("DefaultCPUAllocator: no"),

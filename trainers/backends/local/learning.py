@@ -22,8 +22,8 @@ from torch.utils.checkpoint import checkpoint
 
 from .. import Datum, Floats
 from .attention import Tree, active
+from .drawing import common_prefix
 from .products import together
-from .sampling import common_prefix
 
 #: (log-probs [n], [(datum, position)] of each) to d loss / d log-prob [n].
 Slope = Callable[[Floats, Sequence[tuple[int, int]]], Floats]

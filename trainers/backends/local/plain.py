@@ -21,7 +21,8 @@ from transformers import (
 )
 
 from .. import Sample, SampleRequest, SamplingParams
-from .sampling import State, draw, in_parts
+from .drawing import State, cut, gathered
+from .sampling import draw
 
 
 class PlainSampler:
@@ -50,8 +51,10 @@ class PlainSampler:
     def sample(
         self, requests: Sequence[SampleRequest], params: SamplingParams
     ) -> list[list[Sample]]:
-        """Return ``n`` samples for each request, in order; see ``in_parts``."""
-        return in_parts(requests, params, self._room, self._sample, alike=True)
+        """Return ``n`` samples for each request, in order; see ``cut``."""
+        parts = list(cut(requests, params, self._room, alike=True))
+        drawn = [self._sample(part.requests, part.uniform, params) for part in parts]
+        return gathered(requests, parts, dict(enumerate(drawn)))
 
     def _sample(
         self, requests: Sequence[SampleRequest], uniform: Tensor, params: SamplingParams

@@ -1,11 +1,11 @@
-"""Sampling: each prompt once, its responses together, finished rows left out."""
+"""Sampling: each prompt once, its responses together; finished rows make room for others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
@@ -13,11 +13,14 @@ from torch.nn.utils.rnn import pad_sequence
 from .. import Sample, SampleRequest, SamplingParams
 from .attention import Tree, active, padding_bias
 from .blocks import newest_attention
+from .drawing import Part, State, common_prefix, cut, gathered
 from .products import together
 
 _BLOCK = 256
 #: Below a sum by more than a float64 is rounded.
 _BELOW_ONE = 1 - 1e-12
+#: What does not fit at once comes in so many parts to a room.
+_PIECES = 4
 #: Tokens by which the room for keys and values grows.
 _ROOM = 64
 #: Rows that are drawn from at once: their float32 logits stay near the processor.
@@ -94,6 +97,15 @@ class _Growing:
         self._bias = _longer(bias, self._room(0), float("-inf"), 1)
         self._bias[:, self._prompt] = 0.0
 
+    @property
+    def rows(self) -> int:
+        return self._grid[0] * self._grid[1]
+
+    @property
+    def size(self) -> int:
+        """Tokens that it may come to hold."""
+        return self._grid[0] * self._prompt + self.rows * self._most
+
     def _room(self, filled: int) -> int:
         """Tokens of a branch that there is room for, while ``filled`` are there."""
         return min(self._most, (filled // _ROOM + 1) * _ROOM)
@@ -148,6 +160,29 @@ def _longer(x: Tensor, more: int, value: float, dimension: int) -> Tensor:
     return torch.cat([x, x.new_full(shape, value)], dimension)
 
 
+class _Beside:
+    """Several plans at once: the rows of each follow one another."""
+
+    def __init__(self, plans: Sequence[_Growing]) -> None:
+        self._plans = plans
+
+    def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
+        if len(self._plans) == 1:
+            return self._plans[0].attend(layer, q, k, v, scaling)
+        sizes = [plan.rows for plan in self._plans]
+        parts = zip(self._plans, *(torch.split(x, sizes) for x in (q, k, v)), strict=True)
+        return torch.cat([plan.attend(layer, *three, scaling) for plan, *three in parts])
+
+
+@dataclass(frozen=True)
+class _UnderWay:
+    """A part that is being drawn: which one, its responses, and what they attend to."""
+
+    number: int
+    state: State
+    plan: _Growing
+
+
 class Sampler:
     """Draws responses from a model.
 
@@ -176,29 +211,56 @@ class Sampler:
     def sample(
         self, requests: Sequence[SampleRequest], params: SamplingParams
     ) -> list[list[Sample]]:
-        """Return ``n`` samples for each request, in order; see ``in_parts``."""
-        with together(self._few):
-            return in_parts(requests, params, self._room, self._sample)
+        """Return ``n`` samples for each request, in order, by the numbers of ``cut``.
 
-    def _sample(
-        self, requests: Sequence[SampleRequest], uniform: Tensor, params: SamplingParams
-    ) -> list[list[Sample]]:
-        cache, lengths, hidden = self._prefill([request.context for request in requests])
-        state = State(requests, lengths, uniform.to(self._device), params, self._decode)
-        branches = state.branches
+        What does not fit at once is drawn in parts. When rows of one have finished, the next one
+        begins beside those that go on: so there are many rows to a pass until the last part.
+        """
+        all_parts = list(cut(requests, params, self._room, pieces=_PIECES))
+        waiting = list(enumerate(all_parts))[::-1]
+        drawn: dict[int, list[list[Sample]]] = {}
+        parts: list[_UnderWay] = []
+        with together(self._few):
+            while waiting or parts:
+                used = sum(part.plan.size for part in parts)
+                while waiting and (not parts or used + waiting[-1][1].size <= self._room):
+                    parts.append(self._begun(*waiting.pop(), params))
+                    used += parts[-1].plan.size
+                for part in parts:
+                    if not part.state.unfinished:
+                        drawn[part.number] = part.state.samples()
+                parts = [part for part in parts if part.number not in drawn]
+                if parts:
+                    self._pass(parts, params.temperature)
+        return gathered(requests, all_parts, drawn)
+
+    def _begun(self, number: int, part: Part, params: SamplingParams) -> _UnderWay:
+        """Read the prompts of a part, and draw the first token of each response."""
+        cache, lengths, hidden = self._prefill([request.context for request in part.requests])
+        uniform = part.uniform.to(self._device)
+        state = State(part.requests, lengths, uniform, params, self._decode)
         # The first token of all branches comes from the one set of logits of their prompt.
-        logits = self._head(hidden).repeat_interleave(branches, 0)
+        logits = self._head(hidden).repeat_interleave(state.branches, 0)
         state.take(*draw(logits, state.uniform(), params.temperature))
-        plan = _Growing(cache, lengths, branches, params.max_tokens)
-        while state.unfinished:
-            kept = state.shrink()
+        return _UnderWay(number, state, _Growing(cache, lengths, state.branches, params.max_tokens))
+
+    def _pass(self, parts: Sequence[_UnderWay], temperature: float) -> None:
+        """Draw the next token of every row of all parts."""
+        for part in parts:
+            kept = part.state.shrink()
             if kept is not None:
-                plan.keep(*kept)
-            with active(plan):
-                hidden = self._forward(state.last[:, None], state.positions[:, None])
-            plan.grown()
-            state.take(*draw(self._head(hidden[:, 0]), state.uniform(), params.temperature))
-        return state.samples()
+                part.plan.keep(*kept)
+        ids = torch.cat([part.state.last for part in parts])
+        positions = torch.cat([part.state.positions for part in parts])
+        with active(_Beside([part.plan for part in parts])):
+            hidden = self._forward(ids[:, None], positions[:, None])
+        uniform = torch.cat([part.state.uniform() for part in parts])
+        tokens, logprobs = draw(self._head(hidden[:, 0]), uniform, temperature)
+        sizes = [part.state.rows for part in parts]
+        taken = zip(parts, torch.split(tokens, sizes), torch.split(logprobs, sizes), strict=True)
+        for part, own_tokens, own_logprobs in taken:
+            part.plan.grown()
+            part.state.take(own_tokens, own_logprobs)
 
     def _prefill(self, contexts: Sequence[Sequence[int]]) -> tuple[Cache, Tensor, Tensor]:
         """Return keys and values [B, K, P, d] a layer, lengths [B], last hidden states [B, D]."""
@@ -223,162 +285,6 @@ class Sampler:
     def _forward(self, ids: Tensor, positions: Tensor) -> Tensor:
         hidden: Tensor = self._body(input_ids=ids, position_ids=positions, use_cache=False)[0]
         return hidden
-
-
-class State:
-    """The responses as they grow. Rows stand in a grid of [prompts, branches]."""
-
-    def __init__(
-        self,
-        requests: Sequence[SampleRequest],
-        lengths: Tensor,
-        uniform: Tensor,
-        params: SamplingParams,
-        decode: Callable[[Sequence[int]], str],
-    ) -> None:
-        self.params = params
-        self.branches = branches = uniform.shape[1]
-        self._requests, self._decode = requests, decode
-        self._uniform = uniform.flatten(0, 1)  # [B * G, R]
-        self._device = lengths.device
-        total = len(requests) * branches
-        self._tokens: list[list[int]] = [[] for _ in range(total)]
-        self._logprobs: list[list[float]] = [[] for _ in range(total)]
-        wanted = [b < r.n for r in requests for b in range(branches)]
-        self._alive = np.array(wanted)
-        self._rows = np.arange(total)  # which response each row of the grid is
-        self._grid = (len(requests), branches)
-        self.positions = lengths.repeat_interleave(branches)
-        self.last = torch.zeros(total, dtype=torch.long, device=self._device)
-        self._step = 0
-        self._stops = frozenset(params.stop_tokens)
-        # Every character is at least one token, or part of one: so many last tokens hold a stop.
-        self._tail = max((len(s.encode()) for s in params.stop), default=0)
-
-    @property
-    def unfinished(self) -> bool:
-        return bool(self._alive.any()) and self._step < self.params.max_tokens
-
-    def uniform(self) -> Tensor:
-        """The random numbers of this step, one a row."""
-        index = torch.from_numpy(self._rows).to(self._device)
-        return self._uniform[index, self._step]
-
-    def take(self, tokens: Tensor, logprobs: Tensor) -> None:
-        """Append the drawn tokens to the rows that go on; find out which have ended."""
-        if self._step:
-            self.positions = self.positions + 1
-        self._step += 1
-        self.last = tokens
-        for row, token, logprob in zip(
-            self._rows.tolist(), tokens.tolist(), logprobs.tolist(), strict=True
-        ):
-            if self._alive[row]:
-                self._tokens[row].append(token)
-                self._logprobs[row].append(logprob)
-                if token in self._stops or self._hit_stop(row):
-                    self._alive[row] = False
-
-    def _hit_stop(self, row: int) -> bool:
-        if not self._tail:
-            return False
-        text = self._decode(self._tokens[row][-self._tail :])
-        return any(stop in text for stop in self.params.stop)
-
-    def shrink(self) -> tuple[Tensor, Tensor, int] | None:
-        """Leave out what has finished; return what to keep, or None if it is not worth it.
-
-        The grid stays a grid: a prompt with fewer live branches than the fullest one is filled
-        up with a finished row, whose tokens are not taken.
-        """
-        B, G = self._grid
-        live = self._alive[self._rows].reshape(B, G)
-        counts = live.sum(1)
-        prompts = np.flatnonzero(counts)
-        branches = int(counts.max())
-        if len(prompts) * branches > 0.9 * B * G:
-            return None
-        order = np.argsort(~live[prompts], axis=1, kind="stable")[:, :branches]
-        rows = (prompts[:, None] * G + order).ravel()
-        self._rows = self._rows[rows]
-        self._grid = (len(prompts), branches)
-        index = torch.from_numpy(rows).to(self._device)
-        self.last, self.positions = self.last[index], self.positions[index]
-        return torch.from_numpy(prompts).to(self._device), index, branches
-
-    def samples(self) -> list[list[Sample]]:
-        return [
-            [
-                Sample(tuple(self._tokens[row]), tuple(self._logprobs[row]))
-                for row in range(i * self.branches, i * self.branches + request.n)
-            ]
-            for i, request in enumerate(self._requests)
-        ]
-
-
-def in_parts(
-    requests: Sequence[SampleRequest],
-    params: SamplingParams,
-    room: int,
-    sample: Callable[..., list[list[Sample]]],
-    alike: bool = False,
-) -> list[list[Sample]]:
-    """Return ``n`` samples for each request, in order, drawn in parts of at most ``room`` tokens.
-
-    Randomness comes from ``params.seed`` and the place of a sample in ``requests`` alone.
-
-    Args:
-        requests: what to draw.
-        params: how.
-        room: tokens of prompts and responses of one part, at their longest.
-        sample: called with requests, their random numbers [requests, most n, tokens], ``params``.
-        alike: whether contexts of one part must be equally long.
-    """
-    rng = np.random.Generator(np.random.Philox(params.seed))
-    branches = max(request.n for request in requests)
-    numbers = rng.random((len(requests), branches, params.max_tokens))
-    found: list[list[Sample]] = [[] for _ in requests]
-    for part in _parts(requests, params.max_tokens, room, alike):
-        asked = [SampleRequest(requests[i].context, count) for i, _, count in part]
-        uniform = np.zeros((len(part), max(r.n for r in asked), params.max_tokens))
-        for row, (i, first, count) in zip(uniform, part, strict=True):
-            row[:count] = numbers[i, first : first + count]
-        for (i, _, _), samples in zip(
-            part, sample(asked, torch.from_numpy(uniform), params), strict=True
-        ):
-            found[i] += samples
-    return found
-
-
-def _parts(
-    requests: Sequence[SampleRequest], max_tokens: int, room: int, alike: bool
-) -> Iterator[list[tuple[int, int, int]]]:
-    """Yield parts of (request, first sample, number of samples); a single sample always fits."""
-    part: list[tuple[int, int, int]] = []
-    used = last = 0
-    order = range(len(requests))
-    for i in sorted(order, key=lambda i: len(requests[i].context)) if alike else order:
-        length = len(requests[i].context)
-        most = max(1, (room - length) // max_tokens)
-        for first in range(0, requests[i].n, most):
-            count = min(most, requests[i].n - first)
-            size = length + count * max_tokens
-            if part and (used + size > room or (alike and length != last)):
-                yield part
-                part, used = [], 0
-            part.append((i, first, count))
-            used, last = used + size, length
-    if part:
-        yield part
-
-
-def common_prefix(contexts: Sequence[Sequence[int]]) -> int:
-    """Return how many first tokens all contexts share, leaving each at least one of its own."""
-    if len(contexts) < 2:
-        return 0
-    low, high = min(map(tuple, contexts)), max(map(tuple, contexts))  # they differ earliest
-    length = min(map(len, contexts)) - 1
-    return next((i for i in range(length) if low[i] != high[i]), max(length, 0))
 
 
 def _pad(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
