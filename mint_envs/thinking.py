@@ -66,7 +66,7 @@ _CLOSING = "|".join([rf"</(?i:{_NAMES})[ \t]*+>", *map(re.escape, (*TOKENS.value
 _HINTS = ("think", "thought", "reasoning", "inner_", "channel", "to=self", "final response")
 _FIRST = "<[◁"  # what marks begin with: most texts are done with at a glance
 #: So many signs may begin no mark, and one more in so many characters, before hints are looked for.
-_TRIES, _SPARSE = 3, 100
+_TRIES, _SPARSE = 1, 1_000
 _WORDY = tuple(mark for mark in CHANNELS if mark[0] not in _FIRST)  # but for these, which hold "<|"
 _REST = [mark[1:] for mark in (*TOKENS, *TOKENS.values(), *CHANNELS, *ALONE) if mark not in _WORDY]
 #: How a mark goes on behind what it begins with: a text without any has no thoughts.

@@ -34,6 +34,7 @@ from .answer.parse import as_written, parse
 from .answer.tree import Apply, Group, Node, Num, Relation, Sym, Text
 from .answer.words import special
 from .letters import said_of
+from .prose.hinted import has_one
 
 _LONGEST = 3_000  # characters of a question that are looked at: its end, where it asks
 _FORMULAS = 80  # texts of one question that are parsed
@@ -58,9 +59,11 @@ _PLAIN = re.compile(
 _OPERATES = re.compile(r"[\w)]\s*[-+*/^=<>]")
 _ENDS = re.compile(r"(?:\\[,;:! ]|[.,;:\s])+$|^[:,;\s]+")
 _SQUEEZED = re.compile(r"\s|\\left(?![a-z])|\\right(?![a-z])|\\[,!;:]|\$|[.,]$|(?<=\\)[dt](?=frac)")
-_CONVERTS = re.compile(
-    r"decimal|fraction|mixed|percent|scientific|notation|convert|express|write", re.IGNORECASE
+_CONVERTS = (
+    *("decimal", "fraction", "mixed", "percent", "scientific", "notation", "convert"),
+    *("express", "write"),
 )
+
 _EXPANDS = re.compile(r"expand|distribut|multipl|product|square|single|factor", re.IGNORECASE)
 _OPTION = re.compile(r"\\text(?:bf)?\{\(")
 _RATIO = re.compile(
@@ -82,7 +85,7 @@ def short_of(gold: str, answer: str, question: str) -> str:
     Raises:
         Nothing: what cannot be read lacks nothing.
     """
-    if _squeezed(gold) == _squeezed(answer):
+    if gold == answer or _squeezed(gold) == _squeezed(answer):
         return ""
     wanted = _read(gold)
     given = None if wanted is None else _read(answer, wanted[0] == "rel")
@@ -91,9 +94,10 @@ def short_of(gold: str, answer: str, question: str) -> str:
     if wanted != given and _is_told(wanted, given, question):
         return _COPY
     goal, given = canon.without_names(wanted, given)
-    plain = goal[0] == "n" and not _asks(question)  # 26.0 is 26
-    if given == goal and (plain or _style(answer) == _style(gold)):
-        return ""  # before the question is read, which costs most
+    if given == goal:  # before the question is read, which costs most
+        plain = goal[0] == "n" and not _asks(question)  # 26.0 is 26
+        if plain or _style(answer) == _style(gold):
+            return ""
     for text, span in _in_other_forms(gold, question):
         lack = _lack((gold, goal), (answer, given), (text, span), question)
         if lack:
@@ -125,7 +129,7 @@ def _whole_formulas(question: str) -> set[Form]:
 
 def _asks(question: str) -> bool:
     """Whether a number is to be written otherwise."""
-    return bool(_CONVERTS.search(question))
+    return has_one(_CONVERTS, question.lower())
 
 
 def _lack(gold: _Shown, answer: _Shown, shown: _Shown, question: str) -> str:

@@ -51,6 +51,7 @@ _OR_BEFORE = re.compile(
     r"(?:\\text\{\s*)?\b(?:or(?: else| maybe| possibly| perhaps)?|或)\b"
     r"[\s}$\\([*]{0,6}(?:[a-z]\s?=\s?)?$"
 )
+_OR = re.compile(r"\bor\b|或")
 _COMPUTED = re.compile(r"(?:=|\+|-|\*|/|\b(?:of|in|out)|\\(?:cdot|times))\s*\$?\s*-?$")
 _IS_PLAIN = re.compile(r"-?[\d.,]+|[A-Za-z]|\\[a-z]+")
 _MEASURED = re.compile(r"[\d.,\s}πi)-]*[\d})πi]")  # what a unit may follow
@@ -98,7 +99,7 @@ def statement(text: str, start: int, end: int, inside: str) -> str | None:
         if inner is None:
             return None
         left, right = inner
-        if not left and _SIGNED_FORMULA.search(before[:opened]):
+        if not left and _SIGNED_FORMULA.search(before[max(0, opened - 9) : opened]):
             left = "-"
     return _joined(left, inside, right or _named(after, inside))
 
@@ -116,8 +117,7 @@ def _is_bound(before: str, after: str) -> bool:
 def offered_before(text: str, start: int) -> str:
     """``5`` of "5 or \\boxed{6}"."""
     before = text[max(0, start - 80) : start]
-    near = before[-40:]
-    other = _OR_BEFORE.search(before) if "or" in near or "或" in near else None
+    other = _OR_BEFORE.search(before) if _OR.search(before[-40:]) else None
     if other is None or _COMPUTED.search(before[: other.start()]):
         return ""  # "2x = 110 or x = \\boxed{55}", "13 + 15 or \\boxed{28}"
     return other.group(1).strip()

@@ -91,6 +91,8 @@ def side_by_side(text: str, boxes: list[Box]) -> list[Box]:
 
 def listed(text: str, group: list[Box]) -> str:
     """The boxes side by side as one answer: ``2, 3``, or ``x=2, y=3`` where they are named."""
+    if len(group) == 1:
+        return (group[0][2] or "").strip()
     told = [(_NAME.search(text[max(0, at - 12) : at]), said) for at, _, said in group if said]
     if not any(name for name, _ in told):
         told = [(_LABEL.search(text[max(0, at - 12) : at]), said) for at, _, said in group if said]

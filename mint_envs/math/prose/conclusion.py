@@ -34,7 +34,7 @@ def conclusion(text: str) -> str:
             return ""
         if told and (word := _verdict_word(told[-1])):
             return word
-        told = [part for part in told if has_value(NUMBERED.sub(" ", part))]
+        told = [part for part in told if has_value(part) and has_value(NUMBERED.sub(" ", part))]
         if told:
             return _claimed(told[-1])
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .hinted import has_one, hinted
 from .phrases import MATH, NUMBER
 
 CORRECTION = re.compile(
@@ -65,6 +66,11 @@ _OF_ASKING = (
     "student", "some", "people", "they", "other", "friend", "use ", "beginner", "many", "one ",
     "asked", "told", "supposed",
 )  # fmt: skip
+_OF_CORRECTION = (  # one is in whatever the next four patterns begin with
+    *("no", "wait", "hold on", "hm", "actually", "oops", "sorry", "correction", "second thought"),
+    *("rather", "instead", "really", "in truth", "mistake", "wrong", "recheck", "mean", "make"),
+    *("scratch", "ignore", "incorrect", "error", "不对", "更正", "等等", "修正"),
+)
 _AFTERTHOUGHT = 400  # characters after an answer in which it is corrected
 _NEAR = 160  # characters beside a box that are looked at
 _CANCELS = re.compile(  # by itself: what was said is withdrawn, whatever follows
@@ -100,9 +106,9 @@ def is_denied(text: str, start: int, end: int) -> bool:
         return True
     line = before.rpartition("\n")[2]
     lower = before.lower()
-    if any(word in lower for word in _OF_DENIAL) and _DENIED.search(before[-80:]):
+    if has_one(_OF_DENIAL, lower) and _DENIED.search(before[-80:]):
         return True
-    if any(word in lower for word in _OF_ASKING) and _ASKED.search(line):
+    if has_one(_OF_ASKING, lower) and _ASKED.search(line):
         return True
     return _in_instruction(line, after.partition("\n")[0])
 
@@ -114,7 +120,7 @@ def is_denied_after(after: str) -> bool:
 
 def _in_instruction(before: str, after: str) -> bool:
     """Whether a quotation that is open at the end of ``before`` says how to write an answer."""
-    if not any(sign in before for sign in "\"“`'"):
+    if not has_one("\"“`'", before):
         return False
     for opening, closing in ('""', "“”", "``", "''"):
         _, opened, said = before.rpartition(opening)
@@ -127,7 +133,7 @@ def _in_instruction(before: str, after: str) -> bool:
 def corrected(after: str) -> str | None:
     """What ``after`` corrects an answer to; ``""`` if it only withdraws it, None if it does not."""
     after = after[:_AFTERTHOUGHT]
-    if not after.strip("$.} )]\\\n"):
+    if not after.strip("$.} )]\\\n") or not has_one(_OF_CORRECTION, after.lower()):
         return None
     turn = _TURNS.search(after)
     claim = _IT_IS.search(after, turn.end()) if turn else None
@@ -139,14 +145,15 @@ def corrected(after: str) -> str | None:
 
 # --- sentences that mention a number and claim nothing
 
-GIVES_UP = re.compile(
+GIVES_UP = hinted(
     r"\b(?:give up|(?:don['’]t|do not) know|no idea|(?:cannot|can['’]t|could not|unable to) "
     r"(?:solve|determine|find|answer|tell|decide)|not sure|ran out of|out of time"
     r"|(?:is|was) (?:only )?a guess|my (?:confidence|guess)|failed)\b"
     r"|不知道|无法确定",
-    re.IGNORECASE,
+    "give up, know, no idea, cannot, can't, can’t, could not, unable, not sure, ran out, "
+    "out of time, guess, confidence, failed, 不知道, 无法确定",
 )
-RESTATES = re.compile(  # what is asked or given; an earlier sentence may have the answer
+RESTATES = hinted(  # what is asked or given; an earlier sentence may have the answer
     r"(?<!since the )(?<!as the )(?<!because the )"
     r"\b(?:problem|question|prompt|task|exercise|statement) "
     r"(?:says?|states?|said|tells?|mentions?|gives?|(?:asks?|wants?|requires?|is asking)\b"
@@ -167,28 +174,33 @@ RESTATES = re.compile(  # what is asked or given; an earlier sentence may have t
     r"|\bin my (?:solution|work|answer)\b|\bI (?:used|tried|wrote|have written)\b"
     r"|^(?:\w+\s){1,3}(?:started|began|starts|begins)(?: out)? with\b(?!.*(?:=|\bso\b))"
     r"|题目(?:说|给|中)|^设",
-    re.IGNORECASE,
+    "problem, question, prompt, task, exercise, statement, given, told, let , suppose, assume, "
+    "consider, denote, already, answer , appear, first, start, beg, split, divide, break, "
+    "separate, distinguish, proceed, unknowns, variables, use, need, return, come back, minute, "
+    "second, token, word, tries, attempt, in my, tried, wrote, written, 题目, 设",
 )
-PLANS = re.compile(  # and has not come to it yet
+PLANS = hinted(  # and has not come to it yet
     r"\b(?:allows? us to|helps? us(?: to)?|(?:we|I) (?:still |now |then |first |next )?"
     r"(?:need|have|must|want|plan|try|am going|are going)(?: to)?|let us|let['’]s|"
     r"(?:next|now|then),? (?:we|I)|the next step is to) "
     r"(?:now |then |first )?(?:find|compute|calculate|determine|solve|evaluate|simplify|check"
     r"|expand|factor|get|obtain|reach)\b"
     r"(?![^.]*(?:=|\b(?:is|are|so|which|get|gives?)\b))",
-    re.IGNORECASE,
+    "find, compute, calculate, determine, solve, evaluate, simplify, check, expand, factor, get, "
+    "obtain, reach",
 )
-_SUPPOSED = re.compile(
+_SUPPOSED = hinted(
     r"\b(?:if|assum\w+|suppos\w+|whether|imagine|pretend|guess\w*|doubt|false|untrue)\s+"
     r"(?:that\s+)?(?:the |my |your )?(?:final |correct |right )?$",
-    re.IGNORECASE,
+    "if, assum, suppos, whether, imagine, pretend, guess, doubt, false, untrue",
 )
-NUMBERED = re.compile(  # "at step 5": the number of a thing that is not counted
+NUMBERED = hinted(  # "at step 5": the number of a thing that is not counted
     r"\b(?:steps?|cases?|parts?|equations?|eqs?\.|figures?|problems?|questions?|sections?|theorems?"
     r"|lemmas?|methods?|examples?|exercises?|chapters?|hints?|attempts?|solutions?)"
     r"\s(?:no\.\s|number\s|#)?\(?\d{1,3}\b\)?(?!\s*[-+*/=])"
     r"|\b\d{1,3}\s?\\?%\s(?:sure|certain|confident|positive)\b",
-    re.IGNORECASE,
+    "step, case, part, equation, eq, figure, problem, question, section, theorem, lemma, method, "
+    "example, exercise, chapter, hint, attempt, solution, %",
 )
 
 

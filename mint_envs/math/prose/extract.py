@@ -37,6 +37,7 @@ from .choices import chosen
 from .conclusion import conclusion
 from .cues import CORRECTION, UNSURE, corrected, is_denied
 from .found import Found
+from .hinted import has_one
 from .markers import bare, hashes, later_marker, marker, strict_marker
 from .phrases import THEREFORE
 from .turns import own_words, without_programs
@@ -194,9 +195,7 @@ def _box_rivals(text: str, boxes: list[Box], group: list[Box]) -> tuple[str, ...
         if UNSURE.search(since) and not CORRECTION.search(since):
             rivals.append(earlier[-1][2])
     after = text[group[-1][1] :][:80]
-    if any(word in after for word in _OF_ELSE) and (
-        other := _OR_ELSE.match(text[group[-1][1] :][:MAX_WINDOW])
-    ):
+    if has_one(_OF_ELSE, after) and (other := _OR_ELSE.match(text[group[-1][1] :][:MAX_WINDOW])):
         said = other.group(1)
         if re.search(r"[\d\\]", said):  # "(or else $J$ would ...)"
             rivals.append(said.strip("$. ") if "(" in said else said.strip("$.) "))
@@ -211,7 +210,8 @@ def _box_rivals(text: str, boxes: list[Box], group: list[Box]) -> tuple[str, ...
 
 def _other_root(before: str, after: str) -> str:
     """``-6`` of "$x_1 = \\boxed{6}$, $x_2 = -6$"."""
-    root, other = _ROOT_BEFORE.search(before), _ROOT_AFTER.match(after)
+    root = _ROOT_BEFORE.search(before) if "=" in before[-2:] else None
+    other = _ROOT_AFTER.match(after) if root else None
     if not root or not other or root.group(1) != other.group(1):
         return ""
     return "" if "\\boxed" in other.group(2) else other.group(2).rstrip(".")

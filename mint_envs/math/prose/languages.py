@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from .hinted import has_one
+
 _RIGHT = (  # what stands between the word for "answer" and that for "is"
     "final|finale|correcte|correcta|correta|certa|richtige|corretta|giusta|đúng|chính xác|cuối cùng"
     "|النهائية|النهائي|الصحيحة|الصحيح"
@@ -36,4 +38,4 @@ def may_announce(text: str) -> bool:
     """Whether ``text`` may be in one of these languages; quick to say of most texts."""
     if not text.isascii() and LETTERS.search(text):
         return True
-    return any(part in text for part in ("posta", "puesta", "ntwort"))
+    return has_one(("posta", "puesta", "ntwort"), text)

@@ -9,6 +9,7 @@ from ..answer.limits import MAX_ANSWER, MAX_WINDOW
 from . import prose
 from .cues import CORRECTION, is_supposed
 from .found import Found
+from .hinted import has_one
 from .languages import ANNOUNCES, DENIES, may_announce
 from .phrases import HAN
 
@@ -47,10 +48,9 @@ MARKER = re.compile(
     r"[ \t]*[:：]?",
     re.IGNORECASE | re.MULTILINE,
 )
-_WORDS = (
-    "answer", "correct", "right", "best", "choice is", "option is", "choose", "pick", "select",
-    "go with",
-)  # fmt: skip
+_WORDS = ("answer", "choose", "pick", "select", "go with")
+_OF_CHOICE = ("correct", "right", "best", "choice is", "option is")  # where one of these stands:
+_CHOICE = ("choice", "option")
 _LINE = re.compile(r"[ \t*_]*(?:a|ans|result|solution set)[ \t*_]*[:：]")
 _ANY_LANGUAGE = re.compile(f"{MARKER.pattern}|{ANNOUNCES}", MARKER.flags)
 _MARKS = 8  # markers from the end that may have no answer after them
@@ -171,12 +171,13 @@ def _announcements(text: str, foreign: bool) -> Iterator[re.Match[str]]:
 
 def _places(lower: str) -> Iterator[int]:
     """Where a word of ``MARKER`` stands, or a line that may begin with one."""
-    for word in _WORDS:
+    by_choice = has_one(_CHOICE, lower)
+    for word in (*_WORDS, *_OF_CHOICE) if by_choice else _WORDS:
         at = lower.find(word)
         while at >= 0:
             yield at
             at = lower.find(word, at + 1)
-    at = 0
+    at = 0 if ":" in lower or "：" in lower else -1
     while at >= 0:
         if _LINE.match(lower, at):
             yield at

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from .hinted import hinted
+
 MATH = re.compile(
     r"\$\$(?P<a>.{1,600}?)\$\$|\\\[(?P<b>.{1,600}?)\\\]|\\\((?P<c>.{1,400}?)\\\)"
     r"|(?<![\\\d])\$(?P<d>(?!\s*[\d,.]+(?:\s|$)[^$]*[a-z]{3})[^$\n]{1,400}?)(?<!\\)\$(?!\d)",
@@ -22,8 +24,9 @@ SENTENCE_END = re.compile(
     r"(?<![.])(?<!\bi)(?<!\be)(?<!i\.e)(?<!e\.g)(?<!approx)(?:[.?]|!(?!(?<=[\dA-Za-z)]!)(?:[)\]]|\s?[-*/+=×·÷])))(?!\.)(?=[\s*\"')\]]|$)|[。！？।]|\n"
 )
 COPULA = re.compile(
-    r"(?<!\bto )\b(?:is|are|was|were|be|equals?|totals?|gives?|gets?|makes?|has|have|had|leaves?|"
-    r"costs?|takes?|"
+    r"(?=[^\s\d])"  # nothing is tried where none can begin
+    r"(?:(?<!\bto )\b(?:is|are|was|were|be|equals?|totals?|gives?|gets?|makes?|has|have|had|"
+    r"leaves?|costs?|takes?|"
     r"becomes?|yields?|earns?|needs?|spends?|pays?|paid|saves?|sold|sells?|received?|contains?|"
     r"left with)\b"
     r"(?:\s+(?:exactly|only|just|about|approximately|equal to|a total of|now|also|therefore|thus|"
@@ -32,7 +35,7 @@ COPULA = re.compile(
     r"|\b(?:simplif\w+|reduces?|evaluates?|rounds?|adds? up|comes?|factor\w*) to\b(?: \w+ \w+ of)?"
     r"|\b(?:factor\w*|simplified|written|rewritten) (?:as|into)\b"
     r"|\bto (?:get|obtain)\b(?=\s*(?:\$|\\\()[^$]*\$?\W*$)"
-    r"|是|为|等于|得到|共有?|需要?|有",
+    r"|是|为|等于|得到|共有?|需要?|有)",
     re.IGNORECASE,
 )
 CONNECTIVE = re.compile(
@@ -63,13 +66,15 @@ SUBORDINATE = re.compile(
     r"|\s++\((?=[A-Za-z]{2,}|≈|π|about).*|[，,]\s*+(?:此时|其中|当).*",
     re.DOTALL,
 )
-DENIED = re.compile(  # and the value that is denied, or only computed with
+DENIED = hinted(  # and the value that is denied, or only computed with
     r"(?:\b(?:half|twice|double|triple|thrice|below|above|under)(?: of)?"
     r"|\b(?:square|cube|root|reciprocal|inverse|factorial|logarithm|percent|multiple) of"
     r"|\bnot|n't|\b(?:greater|less|more|fewer|larger|smaller|bigger) than|\bat (?:least|most)"
     r"|\bbetween|\bcannot|不是|不等于|至少|至多|大于|小于)\s*(?:be|equal to|equal)?\s*"
     r"[-−$\\(]*[\d.√][\d.,]*(?:\s?and\s[$\d.,]+)?",
-    re.IGNORECASE,
+    "half, twice, double, triple, thrice, below, above, under, square, cube, root, reciprocal, "
+    "inverse, factorial, logarithm, percent, multiple, not, n't, than, at least, at most, between, "
+    "不是, 不等于, 至少, 至多, 大于, 小于",
 )
 NOT = re.compile(r"\bnot\b|n't\b|\b(?:neither|cannot)\b", re.IGNORECASE)
 WORD = re.compile(r"[A-Za-z]{2,}")

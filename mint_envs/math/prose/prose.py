@@ -13,6 +13,7 @@ from ..answer.units import is_unit
 from .choices import choice_of
 from .cues import DENIED_AFTER, is_denied_after
 from .endings import ending
+from .hinted import hinted
 from .languages import LETTERS
 from .phrases import (
     BESIDE,
@@ -49,8 +50,10 @@ from .phrases import (
 
 _FIRST_BOLD = re.compile(r"\A[\s>#:]*\*\*(-?\d[\d.,]{0,30}(?:/\d{1,9})?)\*\*(?=[ .,;\n]|$)")
 _FIRST_WHOLE = re.compile(r"[ \t]*(-?\d{1,15})\.?[ \t]*(?:\n|\Z)", re.ASCII)  # most answers
-_DENIED_VALUE = re.compile(  # "5 is wrong": a number as a whole, or a long list costs its square
-    rf"(?<!\d[,:])(?>{NUMBER.pattern}){DENIED_AFTER.pattern}", re.IGNORECASE
+_DENIED_VALUE = hinted(  # "5 is wrong": a number as a whole, or a long list costs its square
+    rf"(?<!\d[,:])(?>{NUMBER.pattern}){DENIED_AFTER.pattern}",
+    "?, not, n't, n’t, wrong, incorrect, false, invalid, impossible, mistake, trap, distractor, "
+    "fails, -style, format, example, placeholder, template, 不是, 是错, 不对",
 )
 _OPENING = re.compile(r"\$|\\[\[(]")
 _LOOK = 1000  # characters in which a formula may hold a full stop

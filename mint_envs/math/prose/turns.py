@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ..answer.limits import MAX_WINDOW
+from .hinted import has_one
 from .markers import MARKER
 from .prose import has_value
 
@@ -15,6 +16,7 @@ _TOKENS = (
     r"|</s>|<end_of_turn>|<｜end▁of▁sentence｜>)"
 )
 _END = re.compile(_TOKENS)
+_ENDINGS = ("<|", "</s>", "<end_of_turn>", "<｜")  # one of them is in each
 _HEAD = re.compile(rf"(?:\s|{_TOKENS}|<\|[a-z_]{{1,30}}\|>|assistant\s*\n)+")
 _RUNS = re.compile(r"[ \t]{3,}")
 _CALCULATOR = re.compile(r"<<[^<>\n]{1,200}>>")  # GSM8K's notes: "9 * 2 = <<9*2=18>>18"
@@ -40,15 +42,23 @@ _COMMENT = re.compile(
 
 def own_words(text: str) -> str:
     """What was said aloud, without chat frame and following turns."""
-    if "   " in text or "\t" in text:
-        text = _RUNS.sub("  ", text)
+    text = _without_runs(text)
     if "<" in text:
         head = _HEAD.match(text)
         text = text[head.end() :] if head else text
-        end = _END.search(text)
+        end = _END.search(text) if has_one(_ENDINGS, text) else None
         text = text[: end.start()] if end else text
         text = _CALCULATOR.sub("", text) if "<<" in text else text
     return _first_answer(text)
+
+
+def _without_runs(text: str) -> str:
+    """``text`` with two spaces for each run of three or more, and of tabs."""
+    if "\t" in text:
+        return _RUNS.sub("  ", text)
+    while "   " in text:  # a third of the time of the pattern; each turn shortens a run by a third
+        text = text.replace("   ", "  ")
+    return text
 
 
 def _first_answer(text: str) -> str:
