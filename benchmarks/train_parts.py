@@ -92,12 +92,12 @@ def ours() -> Callable[[Part], None]:
             requests = [SampleRequest(context, part.group) for context in part.contexts()]
             backend.sample(requests, SamplingParams(part.tokens))
         else:
-            backend.update(_datums(part), "importance_sampling", {}, AdamParams(1e-5))
+            backend.update(datums_of(part), "importance_sampling", {}, AdamParams(1e-5))
 
     return work
 
 
-def _datums(part: Part) -> list[Any]:
+def datums_of(part: Part) -> list[Any]:
     import numpy as np
 
     from trainers.backends import Datum
@@ -137,7 +137,7 @@ def hf() -> Callable[[Part], None]:
             )
 
     def update(part: Part) -> None:
-        datums = _datums(part)
+        datums = datums_of(part)
         rows = max(1, _BATCH // (part.prompt + part.tokens))
         for start in range(0, len(datums), rows):
             batch = datums[start : start + rows]

@@ -46,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             from .export import export
 
             return export(argv[1:])
+        if "--estimate" in argv:
+            return estimated([word for word in argv if word != "--estimate"])
         run = start(parse(argv))
         return 130 if run.interrupted else 0
     except TrainerError as error:
@@ -58,6 +60,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("mint-grpo: stopped", file=sys.stderr)
         return 130
+
+
+def estimated(argv: Sequence[str]) -> int:
+    """Say what a step costs, and train nothing."""
+    from .estimate import check, tell
+
+    if any(word.startswith("--resume") for word in argv):
+        raise TrainerError("--estimate is for a run that has not begun: leave --resume out")
+    command = parse(argv)
+    config = check(command.config)
+    _try_environment(config)
+    with closing(make_backend(command)) as backend:
+        for line in tell(settled(config, backend), backend):
+            print(line, flush=True)
+    return 0
 
 
 def start(

@@ -41,6 +41,7 @@ from .stored import read_config
 USAGE = """\
 usage: mint-grpo ENV [options]        train on an environment
        mint-grpo --resume RUN_DIR     go on with a run
+       mint-grpo ENV --estimate       say what a step costs, and train nothing
        mint-grpo sft FILE [options]   train on responses that are given: a warm start
        mint-grpo export RUN_DIR ...   write its model as a folder: --merged or --adapter FOLDER
        mint-grpo ENV --help           all options, with the defaults for ENV
@@ -61,6 +62,7 @@ examples:
   mint-grpo {env} --steps 20 --batch 16 --group 8
   mint-grpo {env} --eval-every 10 --seed 1 --run-dir runs/second
   mint-grpo {env} --base-model path/or/name --lr 1e-4 --loss-fn ppo
+  mint-grpo {env} --batch 16 --estimate       seconds and memory of a step; trains nothing
   mint-grpo --resume runs/second
 
 Each option is also read from the environment and from .env: MINT_RL_STEPS for --steps and so on,

@@ -199,6 +199,15 @@ class Learner:
                         _scatter(result, laid.where[part], lp.double().cpu().numpy())
         return result
 
+    def sizes(self, datums: Sequence[Datum]) -> list[tuple[int, list[int]]]:
+        """Return the tokens that each batch of ``backward`` computes, and which datums it has."""
+        found = []
+        for rows in plan_rows(datums, self._budget, self._trees):
+            laid = _Laid(rows, torch.device("cpu"), self._trees)
+            branches = [branch for row in rows for branch in row.branches]
+            found.append((laid.ids.numel(), [i for branch in branches for i in branch.indices]))
+        return found
+
     def backward(
         self,
         datums: Sequence[Datum],

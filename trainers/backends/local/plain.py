@@ -47,6 +47,11 @@ class PlainSampler:
         self._model, self._vocab, self._decode = model, vocab, decode
         self._device, self._room = device, room
 
+    @property
+    def room(self) -> int:
+        """Tokens of prompts and responses that are held at once."""
+        return self._room
+
     @torch.no_grad()
     def sample(
         self, requests: Sequence[SampleRequest], params: SamplingParams

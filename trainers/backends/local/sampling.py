@@ -87,15 +87,17 @@ class _Growing:
     milliseconds, and so does each copy of a piece.)
     """
 
-    def __init__(self, cache: Cache, lengths: Tensor, branches: int, most: int) -> None:
+    def __init__(
+        self, cache: Cache, lengths: Tensor, branches: int, most: int, filled: int = 0
+    ) -> None:
         self._prefix = [(k.contiguous(), v.contiguous()) for k, v in cache]
         self._grid = (len(lengths), branches)
         self._own: list[tuple[Tensor, Tensor] | None] = [None] * len(cache)
         self._prompt = cache[0][0].shape[2]
-        self._most, self._filled = most, 0
+        self._most, self._filled = most, filled  # what is filled is zeros
         bias = padding_bias(lengths, self._prompt).to(cache[0][0].dtype)
-        self._bias = _longer(bias, self._room(0), float("-inf"), 1)
-        self._bias[:, self._prompt] = 0.0
+        self._bias = _longer(bias, self._room(filled), float("-inf"), 1)
+        self._bias[:, self._prompt : self._prompt + filled + 1] = 0.0
 
     @property
     def rows(self) -> int:
@@ -207,6 +209,11 @@ class Sampler:
         self._body, self._head, self._decode, self._device = body, head, decode, device
         self._room, self._few = room, few
 
+    @property
+    def room(self) -> int:
+        """Tokens whose keys and values may be held at once."""
+        return self._room
+
     @torch.inference_mode()
     def sample(
         self, requests: Sequence[SampleRequest], params: SamplingParams
@@ -233,6 +240,33 @@ class Sampler:
                 if parts:
                     self._pass(parts, params.temperature)
         return gathered(requests, all_parts, drawn)
+
+    def passing(
+        self, prompt: tuple[int, ...], many: int, branches: int, filled: int, most: int
+    ) -> Callable[[], None]:
+        """Return what makes a pass as in the middle of sampling, at most so often, for a clock.
+
+        Args:
+            prompt: what stands before every response.
+            many, branches: so many prompts, so many responses to each.
+            filled: tokens that responses have; they are zeros.
+        """
+        request = SampleRequest(prompt, branches)
+        params = SamplingParams(filled + most + 1)
+        with torch.inference_mode(), together(self._few):
+            cache, lengths, _ = self._prefill([prompt])
+            wide = [(k.expand(many, -1, -1, -1), v.expand(many, -1, -1, -1)) for k, v in cache]
+            uniform = torch.zeros(many, branches, most + 1, device=self._device)
+            lengths = lengths.expand(many)
+            state = State([request] * many, lengths + filled, uniform, params, self._decode)
+            plan = _Growing(wide, lengths, branches, params.max_tokens, filled)
+
+        @torch.inference_mode()
+        def once() -> None:
+            with together(self._few):
+                self._pass([_UnderWay(0, state, plan)], 1.0)
+
+        return once
 
     def _begun(self, number: int, part: Part, params: SamplingParams) -> _UnderWay:
         """Read the prompts of a part, and draw the first token of each response."""
