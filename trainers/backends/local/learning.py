@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -48,8 +48,11 @@ class _Branch:
 
 @dataclass(frozen=True)
 class _Row:
+    """A prompt, with the first tokens that all its responses share, and the rest of each."""
+
     prompt: tuple[int, ...]
     branches: tuple[_Branch, ...]
+    acts: tuple[int, ...] = ()  # places of the prompt that are acts, of all branches
 
     @property
     def longest(self) -> int:
@@ -82,8 +85,22 @@ def _split(prompt: tuple[int, ...], branches: list[_Branch], budget: int) -> Ite
         count = len(branches)
         while count > 1 and len(prompt) + count * len(branches[count - 1].tokens) > budget:
             count -= 1
-        yield _Row(prompt, tuple(branches[:count]))
+        yield _row(prompt, branches[:count])
         branches = branches[count:]
+
+
+def _row(prompt: tuple[int, ...], branches: Sequence[_Branch]) -> _Row:
+    """Return the row of these branches; what they begin with goes to the prompt."""
+    shared = common_prefix([branch.tokens for branch in branches])
+    acts = branches[0].act[:shared]
+    differ = [np.flatnonzero(branch.act[:shared] != acts) for branch in branches]
+    shared = min([shared, *(int(places[0]) for places in differ if len(places))])
+    rest = (
+        replace(branch, tokens=branch.tokens[shared:], act=branch.act[shared:])
+        for branch in branches
+    )
+    places = tuple(int(t) + len(prompt) for t in np.flatnonzero(acts[:shared]))
+    return _Row(prompt + branches[0].tokens[:shared], tuple(rest), places)
 
 
 def _batches(rows: list[_Row], budget: int) -> Iterator[list[_Row]]:
@@ -137,6 +154,13 @@ class _Laid:
         self.where: list[list[tuple[int, int]]] = []
         for b, row in enumerate(rows):
             whole, own = len(row.prompt), len(row.prompt) - S
+            begun = S + b * (P + G * R)
+            members = [index for branch in row.branches for index in branch.indices]
+            for place in row.acts:
+                before = place - 1
+                predictors.append(before if before < S else begun + before - S)
+                targets.append(row.prompt[place])
+                self.where.append([(index, place) for index in members])
             ids[b, :own] = row.prompt[S:]
             positions[b, :P] = S + np.arange(P)
             for j, branch in enumerate(row.branches):
@@ -145,7 +169,7 @@ class _Laid:
                 positions[b, start : start + R] = whole + np.arange(R)
                 for t in np.flatnonzero(branch.act):
                     place = own - 1 if t == 0 else start + int(t) - 1
-                    predictors.append(S + b * (P + G * R) + place)
+                    predictors.append(begun + place)
                     targets.append(branch.tokens[t])
                     self.where.append([(index, whole + int(t)) for index in branch.indices])
         if S:
