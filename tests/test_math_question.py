@@ -158,3 +158,28 @@ def test_a_reward_function_that_wants_the_question_gets_its_text() -> None:
         assert call(row, prompt, COPY).score == 0.0
         assert call({"answer": row["answer"]}, prompt, COPY).score == 0.0
         assert call(row, prompt, DONE).score == 1.0
+
+
+SOLVED = [
+    (r"\frac{15}{5}", 0.0),
+    (r"x=\frac{15}{5}", 0.0),
+    (r"\frac{12}{4}", 0.0),
+    ("5-2", 0.0),
+    ("3", 1.0),
+    ("3.0", 1.0),
+    ("x=3", 1.0),
+    (r"3\text{ apples}", 1.0),
+]
+
+
+@pytest.mark.parametrize(("answer", "score"), SOLVED)
+def test_what_an_equation_of_the_question_is_solved_by_is_worked_out(
+    answer: str, score: float
+) -> None:
+    assert grade("3", rf"\boxed{{{answer}}}", "Solve $5x=15$ for $x$.").score == score
+
+
+def test_a_number_that_no_equation_of_the_question_has_may_be_left_as_it_stands() -> None:
+    assert grade("3", r"\boxed{15/5}", "Tom has 15 apples and 5 bags. How many in each?").score == 1
+    assert grade("3", r"\boxed{\frac{15}{5}}", "Let $5x=10$. Find $x+1$.").score == 1
+    assert grade(r"\frac{7}{2}", r"\boxed{3.5}", "Solve $2x=7$.").score == 1

@@ -28,7 +28,7 @@ from .answer import canon, form
 from .answer.canon import Form
 from .answer.compare import Comparer
 from .answer.limits import MAX_ANSWER, Unreadable
-from .answer.names import is_name
+from .answer.names import is_name, variables
 from .answer.normal import clean
 from .answer.parse import as_written, parse
 from .answer.tree import Apply, Group, Node, Num, Relation, Sym, Text
@@ -179,9 +179,17 @@ def _in_other_forms(gold: str, question: str) -> tuple[_Shown, ...]:
         if own or shown in found or (several and isinstance(node, Num | Sym | Apply)):
             continue
         with suppress(Unreadable):
-            if comparer.same(right, node):
+            if comparer.same(_solving(right, node), node):
                 found[shown] = text
     return tuple((text, shown) for shown, text in found.items())
+
+
+def _solving(right: Node, node: Node) -> Node:
+    """``x = 3`` for the 3 that an equation in x of the question may be solved by."""
+    if not isinstance(right, Num) or not isinstance(node, Relation) or node.operators != ("=",):
+        return right
+    letters: set[str] = set().union(*map(variables, node.sides))
+    return Relation((Sym(*letters), right), ("=",)) if len(letters) == 1 else right
 
 
 # -- the formulas of a question
