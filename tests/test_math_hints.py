@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mint_envs.math.prose import cues, phrases, prose
+from mint_envs.math.prose import conclusion, cues, languages, phrases, prose
 from mint_envs.math.prose.hinted import Hinted, hinted
 
 HINTED = {
     name: value
-    for module in (cues, phrases, prose)
+    for module in (conclusion, cues, languages, phrases, prose)
     for name, value in vars(module).items()
     if isinstance(value, Hinted)
 }

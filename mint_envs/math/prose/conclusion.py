@@ -6,6 +6,7 @@ import re
 
 from .cues import GIVES_UP, NUMBERED, PLANS, RESTATES
 from .endings import in_words
+from .hinted import hinted
 from .languages import DENIES
 from .phrases import ALIGNED, ASIDE, COPULA, ENUMERATOR, LONGEST, MATH, NOT, VERDICT_WORD
 from .prose import SUPPOSED, has_value, inside, is_sum, sentence, stated, without_lead
@@ -13,8 +14,8 @@ from .prose import SUPPOSED, has_value, inside, is_sum, sentence, stated, withou
 _LEADS = re.compile(r"^\s*(?:(?:an?|the|on|facing|heading|pointing)\s+)*")
 _SAYS_NO = re.compile(r"No,\s(?!I\b|that\b|this\b|wait\b|it\b|because\b)")
 _CODE_LINE = re.compile(r"(?:return\b|print\(|def \w+\(|import \w|from \w+ import\b)")
-_PROPERTY = re.compile(
-    r"\b(?:is|are)\s(?:an?\s)?(even|odd)(?:\s(?:function|number|integer))?$", re.IGNORECASE
+_PROPERTY = hinted(
+    r"\b(?:is|are)\s(?:an?\s)?(even|odd)(?:\s(?:function|number|integer))?$", "even, odd"
 )
 _MEMBERS = re.compile(r"(?:These|They) are\b", re.IGNORECASE)
 _COUNT = re.compile(r"\b(?:contains?|has|have|are)\s\d+\s[a-z]+s$")

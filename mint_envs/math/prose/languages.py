@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from .hinted import has_one
+from .hinted import has_one, hinted
 
 _RIGHT = (  # what stands between the word for "answer" and that for "is"
     "final|finale|correcte|correcta|correta|certa|richtige|corretta|giusta|đúng|chính xác|cuối cùng"
@@ -27,10 +27,10 @@ LETTERS = re.compile(
     "[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff\u0400-\u04ff\u0600-\u065f"
     "\u066e-\u06ef\u0900-\u0965\u0970-\u097f\u3040-\u30ff\uac00-\ud7af]"
 )
-DENIES = re.compile(
+DENIES = hinted(
     r"\bn['’]est pas\b|\bne \w+ pas\b|\bnão\b|\bno es\b|\bnicht\b|\bnon è\b|\bне\b|\bkhông\b"
     r"|नहीं|ليس|ليست|ではな|じゃない|ではありません|아니|아닙",
-    re.IGNORECASE,
+    "pas, não, no es, nicht, non è, не, không, नहीं, ليس, ではな, じゃない, ではあり, 아니, 아닙",
 )
 
 

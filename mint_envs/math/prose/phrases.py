@@ -83,8 +83,9 @@ COMMAND = re.compile(r"\\[A-Za-z]+(?:\{[A-Za-z0-9 ]*\})?")
 END = r"((?:\\[A-Za-z]+|[^=A-Za-z\\<>]|\\[^A-Za-z])+)"  # of a formula, without variables
 CHAIN = re.compile(rf"(?:[^=<>]+=){{2,}}{END}")
 WORKED = re.compile(rf"[^=<>]\s*+[^=<>\s][^=<>]++=\s*+{END}")
-EQUATION = re.compile(
-    r"\b(?:equation|line|circle|curve|plane|parabola|relation|form)\b|方程", re.IGNORECASE
+EQUATION = hinted(
+    r"\b(?:equation|line|circle|curve|plane|parabola|relation|form)\b|方程",
+    "equation, line, circle, curve, plane, parabola, relation, form, 方程",
 )
 LEAD = re.compile(
     r"(?:(?:therefore|thus|so|hence|simply|just|now|that|option|choice|likely|definitely|"

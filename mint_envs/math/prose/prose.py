@@ -13,7 +13,7 @@ from ..answer.units import is_unit
 from .choices import choice_of
 from .cues import DENIED_AFTER, is_denied_after
 from .endings import ending
-from .hinted import hinted
+from .hinted import Hinted, hinted
 from .languages import LETTERS
 from .phrases import (
     BESIDE,
@@ -64,9 +64,10 @@ _EQUATIONS = re.compile(  # one after the other
     r"(?:\s*,?\s*(?:so|thus|hence|therefore|then))?\s*,?\s*\$"
 )  # "$5x=30$ and $x=6$"
 _AND_MORE = re.compile(r"\band\s+\$?$")
-SUPPOSED = re.compile(  # "17 if n were even"
+_SUPPOSED = re.compile(  # "17 if n were even"
     r"\b(?:if|unless)\b[^.\n]{0,60}\b(?:were|was|had|even|odd|positive|negative|otherwise)\b"
 )
+SUPPOSED = Hinted(_SUPPOSED, ("if", "unless"))
 _SOLVED = re.compile(r"([A-Za-z])\s*=[^=<>]+")
 _MATRIX = re.compile(r"\\begin\{([bp]?matrix)\}(?:(?!\\begin).)*\\end\{\1\}", re.DOTALL)
 _OF_VALUE = re.compile(r"[\d\\$√π∞²³¹⁰⁴-⁹₀-₉①-⑨]")
@@ -388,7 +389,8 @@ def _unlisted(between: str) -> str:
 def _from_general_to_special(said: str) -> list[str]:
     """The sentence, then what follows its last connective, then its last copula."""
     closed = [m.span() for m in CLOSED.finditer(said)]
-    last_value = max((m.start() for m in _OF_VALUE.finditer(said)), default=-1)
+    from_end = _OF_VALUE.search(said[::-1])
+    last_value = len(said) - 1 - from_end.start() if from_end else -1
     starts = {0}
     for pattern in (CONNECTIVE, COPULA):
         for m in reversed(list(pattern.finditer(said))):
