@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -143,3 +144,37 @@ def test_a_program_that_changes_its_argument_fools_no_comparison(
 
 def _changed(numbers: list[int], change: str) -> list[int]:
     return {"l.clear()": [], "l += l": numbers * 2}.get(change, [0])
+
+
+#: A program, and what the calls f([0]), f([1]), ... of it give in turn.
+TOLD_IN_TURN = {
+    "a list that it goes on filling": "l = []\ndef f(x):\n    l.append(x[0])\n    return l",
+    "one list, filled anew": "l = []\ndef f(x):\n    l[:] = x * 5\n    return l",
+    "lists in a list": "l = [[]]\ndef f(x):\n    l[0].append(x)\n    return l",
+    "now and then a tuple": "def f(x):\n    return tuple(x) if x[0] % 3 == 0 else x",
+    "words and numbers": "def f(x):\n    return ['a', x[0], None, 1.5, True]",
+    "sets": "def f(x):\n    return {x[0]: {x[0], 'a'}}",
+    "what it was given": "def f(x):\n    x.append(1)\n    return x",
+    "printed too": "def f(x):\n    print(x)\n    return [[x]]",
+    "too much for one message": "def f(x):\n    return ['y' * 30000]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOLD_IN_TURN)
+@pytest.mark.parametrize("right", [True, False])
+def test_a_loop_of_calls_is_judged_as_the_same_asserts_in_turn(name: str, right: bool) -> None:
+    program = TOLD_IN_TURN[name]
+    names: dict[str, Any] = {}
+    exec(program, names)
+    wanted = [copy.deepcopy(names["f"]([i])) for i in range(20)]
+    wanted[-2] = wanted[-2] if right else [wanted[-2]]
+    lists = f"    xs = {[[i] for i in range(20)]}\n    ws = {wanted}\n"
+    code = f"def check(f):\n{lists}    for x, w in zip(xs, ws):\n        assert f(x) == w\n"
+    assert score(program, {"code": code, "entry_point": "f"}) == float(right)
+
+
+def test_a_loop_of_calls_may_give_numbers_of_many_digits() -> None:
+    code = "def check(f):\n    for x in range(20):\n        assert f(x) == [10 ** 5000 + x, x]\n"
+    for program, right in (("return [10 ** 5000 + x, x]", 1.0), ("return [10 ** 5000, x]", 0.0)):
+        tests = {"code": code, "entry_point": "f"}
+        assert score(f"def f(x):\n    {program}", tests) == right

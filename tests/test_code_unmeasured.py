@@ -379,7 +379,7 @@ def test_a_package_that_is_not_there_costs_the_score_and_is_named(
 def test_a_zygote_shares_no_memory_with_programs() -> None:
     """What a child could write to would be there for the next."""
     code = (
-        "from mint_envs.sandbox.inside import confine, runner, zygote\nrunner.warm_up()\n"
+        "from mint_envs.sandbox.inside import confine, warm, zygote\nwarm.warm_up()\n"
         "print([line for line in open('/proc/self/maps') if line.split()[1] in ('rw-s', 'rwxs')])"
     )
     assert python("-c", code).stdout.strip() == "[]"

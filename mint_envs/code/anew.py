@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Sequence
 
+from .asserts import literal
 from .names import BUILTINS
 from .source import Source, names_in, nodes_in
 
@@ -59,7 +61,7 @@ def _mark_block(
                 _settle_after(source, node, callees)
         else:
             if isinstance(node, ast.For):
-                _mark_loop(source, node, callees)
+                _mark_loop(source, node, callees, _literals_of_loop(source, block[:index], node))
             for part in (node, *getattr(node, "handlers", ())):
                 for name in ("body", "orelse", "finalbody"):
                     _mark_block(source, getattr(part, name, []), callees, settles)
@@ -158,7 +160,7 @@ def _mentioned(node: ast.AST) -> set[str]:
 _AGAIN = ("zip", "enumerate", "range", "reversed", "sorted")
 
 
-def _mark_loop(source: Source, loop: ast.For, callees: set[str]) -> None:
+def _mark_loop(source: Source, loop: ast.For, callees: set[str], plain: bool) -> None:
     """``for x, y in zip(xs, ys): assert f(x) == y``: the calls of ``f`` can be seen coming."""
     targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
     calls = [
@@ -183,8 +185,20 @@ def _mark_loop(source: Source, loop: ast.For, callees: set[str]) -> None:
     source.surround(
         loop.iter,
         f"__ahead__({name}, list(",
-        f"), lambda _items_: [[{arguments}] for {target} in _items_])",
+        f"), lambda _items_: [({arguments},) for {target} in _items_]{', True' if plain else ''})",
     )
+
+
+def _literals_of_loop(source: Source, before: Sequence[ast.stmt], loop: ast.For) -> bool:
+    """Whether a loop goes over literals that were made just before it and have no other use."""
+    names = {n.id for n in nodes_in([loop.iter]) if isinstance(n, ast.Name)} - set(_AGAIN)
+    made = {node.targets[0].id for node in before
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            and len(node.targets) == 1 and literal(node.value)[0]}  # fmt: skip
+    if not names <= made:
+        return False
+    mentions = Counter(n.id for n in nodes_in([source.tree]) if isinstance(n, ast.Name))
+    return all(mentions[name] == 2 for name in names)
 
 
 def _lists(tree: ast.AST) -> set[str]:

@@ -97,6 +97,7 @@ class SandboxWorker:
     ) -> None:
         self.sound = True
         self._packages_reserve = _PACKAGES_RESERVE if environment else 0
+        self._same = environment is None or environment.executable == interpreter()
         with contextlib.ExitStack() as undo:
             self._folder = Folder() if tier in ("landlock", "container") else None
             if self._folder:
@@ -135,7 +136,7 @@ class SandboxWorker:
             return self._run(
                 _MODES[job.kind], job, [_payload(job)], job.stdin.encode("utf-8", "surrogatepass")
             )
-        return self._run(zygote.SPLIT, job, [_tests_payload(job), _payload(job)])
+        return self._run(zygote.SPLIT, job, [_tests_payload(job, self._same), _payload(job)])
 
     def compile(self, job: Job, tool: Tool) -> Outcome:
         """Run a compiler; the outcome's ``stdout`` is an archive of what was made."""
@@ -355,25 +356,36 @@ def _payload(job: Job) -> bytes:
     return _json_bytes(job.payload())
 
 
-def _tests_payload(job: Job) -> bytes:
+def _tests_payload(job: Job, same: bool = True) -> bytes:
+    """Return what the tests' process is told; ``same``: by an interpreter that is this one."""
     told = (job.setup, job.stubs, job.roles, job.steps, job.first, job.names, job.stop_early,
             tuple(name for name, _ in job.classes))  # fmt: skip
     large = sum(len(text) for text in (job.setup, *(text for _, text in job.steps))) >= _LARGE
-    return (_kept_payload if large else _payload_of_tests)(*told)
+    return (_kept_payload if large else _payload_of_tests)(same, *told)
 
 
 _TESTS = ("setup", "stubs", "roles", "steps", "first", "names", "stop_early", "classes")
+#: Words by which the tests' process knows what to make ready.
+_TELLING_WORDS = ("StopIteration", "seed(", "numpy")
 
 
-def _payload_of_tests(*values: Any) -> bytes:
-    """Return what the tests' process is told; behind it large tests, compiled."""
+def _payload_of_tests(same: bool, *values: Any) -> bytes:
+    """Return a message, and behind it large tests, compiled, instead of their text."""
     told = dict(zip(_TESTS, values, strict=True))
-    kinds = [("exec", told["setup"]), *told["steps"]]
-    large = [i for i, (kind, text) in enumerate(kinds) if kind == "exec" and len(text) >= _LARGE]
-    codes = [_compiled(kinds[i][1]) for i in large]
-    ends = itertools.accumulate(map(len, codes))
-    compiled = [(i, end - len(code), end) for i, code, end in zip(large, codes, ends, strict=True)]
-    told |= {"compiled": compiled, "magic": importlib.util.MAGIC_NUMBER.hex()}
+    texts = [told["setup"], *(text for _, text in told["steps"])]
+    kinds = ["exec", *(kind for kind, _ in told["steps"])]
+    told["words"] = [word for word in _TELLING_WORDS if any(word in text for text in texts)]
+    codes = [
+        _compiled(text) if same and kind == "exec" and len(text) >= _LARGE else b""
+        for kind, text in zip(kinds, texts, strict=True)
+    ]
+    ends = list(itertools.accumulate(map(len, codes)))
+    told["compiled"] = [
+        (i, end - len(code), end) for i, (code, end) in enumerate(zip(codes, ends, strict=True))
+        if code
+    ]  # fmt: skip
+    setup, *steps = ("" if code else text for code, text in zip(codes, texts, strict=True))
+    told |= {"setup": setup, "steps": list(zip(kinds[1:], steps, strict=True))}
     return b"\0".join([_json_bytes(told), b"".join(codes)])
 
 

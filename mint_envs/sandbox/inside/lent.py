@@ -21,23 +21,20 @@ class Lent:
     """Arguments of earlier calls, by the number of the call and their place in it."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[int, Any, Any]] = []
+        self.kept: list[tuple[int, Any, Any]] = []
         self._seen: dict[tuple[int, Any], Any] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._kept)
 
     def add(self, number: int, arguments: Iterable[tuple[Any, Any]]) -> None:
         for place, value in arguments:
             if type(value) in MUTABLE and not value:
-                self._kept.append((number, place, value))
+                self.kept.append((number, place, value))
                 self._seen[number, place] = encode(value)
-        del self._kept[:-_MOST]
+        del self.kept[:-_MOST]
 
     def changed(self) -> list[Any]:
         """Return [number, place, new wire] of what has changed since it was last looked at."""
         found = []
-        for number, place, value in self._kept:
+        for number, place, value in self.kept:
             new = _contents(value) if len(value) <= _LARGEST else None
             if new is not None and new != self._seen[number, place]:
                 self._seen[number, place] = new
@@ -50,7 +47,7 @@ class Lent:
         Raises:
             LookupError: none of that number and place was lent.
         """
-        return next(value for n, p, value in self._kept if (n, p) == (number, place))
+        return next(value for n, p, value in self.kept if (n, p) == (number, place))
 
 
 def _contents(value: Any) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import builtins
 import json
 import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ from .records import FILE, Records, execute, module
 from .scripts import add_site, main, write_files
 from .wire import encode
 
-__all__ = ["FILE", "Records", "add_site", "run", "warm_up"]
+__all__ = ["FILE", "Records", "add_site", "run"]
 
 
 def run(job: bytes, mode: str, out: int, peer: int) -> None:
@@ -26,9 +25,11 @@ def run(job: bytes, mode: str, out: int, peer: int) -> None:
 
     ``out`` takes the records, ``peer`` joins the two halves of a split check.
     """
-    text, zero, raw = job.partition(b"\0")
-    told = json.loads(text)
-    MODES[mode]({**told, "raw": raw} if zero else told, Records(out), peer)
+    end = job.find(b"\0")
+    told = json.loads(job[:end] if end >= 0 else job)
+    if end >= 0:
+        told["raw"] = memoryview(job)[end + 1 :]
+    MODES[mode](told, Records(out), peer)
 
 
 def _values(job: dict[str, Any], records: Records, peer: int) -> None:
@@ -124,18 +125,3 @@ MODES: dict[str, Callable[[dict[str, Any], Records, int], None]] = {
     "compile": _compile,
     "exec": _exec,
 }
-
-
-def warm_up() -> None:
-    """Run small jobs in the zygote, so that children find the interpreter's caches filled."""
-    program = (
-        "import math\nclass A:\n    def f(self, x=1, *a, **k):\n"
-        "        return [i for i in range(x)]\n"
-        "def g(s):\n    return {c: s.count(c) for c in s}, f'{s!r}', sorted(s), len(s) ** 2\n"
-    )
-    fd = os.open("/dev/null", os.O_RDWR)
-    job = {"program": program, "calls": ["A().f(3)", "g('abc')", "1 / 0"], "stop_early": False}
-    for _ in range(3):
-        run(json.dumps(job).encode(), "values", fd, -1)
-    os.close(fd)
-    sys.modules.pop("solution", None)

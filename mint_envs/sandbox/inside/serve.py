@@ -2,9 +2,10 @@
 
 A request is ``[what, arguments, rows, patched]``; ``what`` is a name of the program's, such as
 ``f`` or ``Solution().f``, or ``.`` and the name of an operation on the first argument. A reply is
-``["value", wire, rows, changed, printed]``, ``["v", value]`` where JSON has the value as it is and
-nothing else is to be told, ``["error", names, text, arguments, printed]`` or ``["huge"]``; between
-them ``["callback", number, arguments, rows]`` calls a function of the tests'.
+``["value", wire, rows, changed, printed]``, ``["error", names, text, arguments, printed]`` or
+``["huge"]``; between them ``["callback", number, arguments, rows]`` calls a function of the tests'.
+The reply to a batch of calls is ``["many", values, others]``: values that JSON has as they are, and
+``[place, reply]`` of each call of which there is more to tell.
 """
 
 from __future__ import annotations
@@ -22,9 +23,18 @@ from typing import Any
 from .lent import MUTABLE, Lent, copy_back
 from .names import defined
 from .objects import Crossing
-from .pipe import TooLarge, receive, receive_bytes, send
+from .pipe import TooLarge, receive, receive_request, send
 from .records import Records, describe_error, execute, module
-from .wire import MAX_ITEMS, Unsupported, as_json, decode, encode, encode_any, encode_each
+from .wire import (
+    MAX_ITEMS,
+    NOT_PLAIN,
+    Unsupported,
+    decode,
+    encode,
+    encode_any,
+    encode_each,
+    plain_copy,
+)
 
 #: Items of a generator that are sent together.
 _AT_ONCE = 1000
@@ -42,14 +52,10 @@ def answer_calls(job: dict[str, Any], records: Records, peer: int) -> None:
     server.load(job["program"])
     while True:
         try:
-            request = receive(peer)
+            batch, request = receive_request(peer)
         except EOFError:
             return
-        if request[0] == "batch":
-            what, sent = marshal.loads(receive_bytes(peer))
-            _reply(peer, server.answer_many(what, sent))
-        else:
-            _reply(peer, server.answer(request))
+        _reply(peer, server.answer_many(*request) if batch else server.answer(request))
 
 
 def _reply(peer: int, reply: Any) -> None:
@@ -57,6 +63,13 @@ def _reply(peer: int, reply: Any) -> None:
         send(peer, reply)
     except (TooLarge, MemoryError):
         send(peer, ["huge"])
+    except ValueError:  # a number of more digits than JSON is written with
+        if reply[0] != "many":
+            raise
+        kind, values, others = reply
+        told = [[i, ["value", encode(value), [], None, ""]] for i, value in enumerate(values)
+                if i not in dict(others)]  # fmt: skip
+        _reply(peer, [kind, [None] * len(values), [*others, *told]])
 
 
 def _error(names: list[str], text: str, *rest: Any) -> list[Any]:
@@ -108,40 +121,50 @@ class _Server:
     def answer_many(self, what: str, sent: list[bytes]) -> list[Any]:
         """Answer many calls of one function, the arguments of each as ``marshal`` has them.
 
-        Only the tests send such: what a program sends is never read that way. Once there is much,
-        the rest is left to be asked for again: all results at once may take more than there is.
+        Once there is much, the rest is left to be asked for again: all results at once may take
+        more than there is.
         """
         if self._failed:
-            return [_error([], self._failed)] * len(sent)
-        replies: list[Any] = []
+            failed = [[place, _error([], self._failed)] for place in range(len(sent))]
+            return ["many", [None] * len(sent), failed]
+        self._objects = what[:1] == "!"
+        name = what.lstrip(_MARKS)
+        values: list[Any] = []
+        others: list[Any] = []
         much = 0
         for data in sent:
-            replies.append(self._answer_plain(what, data))
-            much += _about(replies[-1])
+            arguments = marshal.loads(data)
+            reply = None
+            try:
+                result = self._target(name)(*arguments)
+                value = NOT_PLAIN if self._objects else plain_copy(result)
+                if value is NOT_PLAIN or not _unchanged(arguments, data) or self._printed.any():
+                    reply = self._told(result, arguments, data)
+            except BaseException as error:
+                reply = self._error_reply(error)
+            if reply is not None:
+                others.append([len(values), reply])
+                value = None
+                much += _about(reply[1])
+            elif type(value) in _LONG:
+                much += _about(value)
+            values.append(value)
+            much += 1
             if much > _MUCH:
                 break
-        return replies
+        return ["many", values, others]
 
-    def _answer_plain(self, what: str, data: bytes) -> list[Any]:
-        self._objects = what[:1] == "!"
-        values = marshal.loads(data)
-        try:
-            result = self._target(what.lstrip(_MARKS))(*values)
-            plain = as_json(result)
-            if (plain or type(result) in _CONTAINERS) and _unchanged(values, data):
-                printed = self._printed.take()
-                if plain and not printed and not self._objects:
-                    return ["v", result]
-                wire, table, _ = self._crossing.pack(lambda: encode(result), [])
-                return ["value", wire, table, None, printed]
-            (wire, after), table, _ = self._crossing.pack(
-                lambda: (self._encode_result(result), [encode_each(values), ["d", []]]), []
-            )
-            before = [encode_each(marshal.loads(data)), ["d", []]]
-            changed = after if after != before else None
-            return ["value", wire, table, changed, self._printed.take()]
-        except BaseException as error:
-            return self._error_reply(error)
+    def _told(self, result: Any, arguments: Any, data: bytes) -> list[Any]:
+        """Return the reply to a call of a batch that is more than a plain value."""
+        if type(result) in _CONTAINERS and _unchanged(arguments, data):
+            wire, table, _ = self._crossing.pack(lambda: encode(result), [])
+            return ["value", wire, table, None, self._printed.take()]
+        (wire, after), table, _ = self._crossing.pack(
+            lambda: (self._encode_result(result), [encode_each(arguments), ["d", []]]), []
+        )
+        before = [encode_each(marshal.loads(data)), ["d", []]]
+        changed = after if after != before else None
+        return ["value", wire, table, changed, self._printed.take()]
 
     def _call(self, what: str, sent: Any, rows: list[Any]) -> list[Any]:
         self._objects, self._stepwise = what[:1] in "!.", what[:2] == "!~"
@@ -284,15 +307,17 @@ def _set_state(name: str, state: Any) -> None:
         legacy.set_state((state[0], numpy.array(state[1], "uint32"), *state[2:]))
 
 
-def _about(reply: list[Any]) -> int:
-    """Return about how many values a reply holds, at a glance."""
-    items = reply[1]
-    if reply[0] == "value" and type(items) is list:
-        items = items[-1]
-    if type(items) not in (list, str) or not items:
+def _about(value: Any) -> int:
+    """Return about how many values a result holds, at a glance: of itself or its wire form."""
+    wire = type(value) is list and len(value) == 2 and type(value[1]) is list
+    items = value[1] if wire else value
+    if type(items) not in _LONG or not items:
         return 1
-    inner = items[0][-1] if reply[0] == "value" and type(items[0]) is list else items[0]
-    return len(items) * (len(inner) if type(inner) in (list, str) else 1)
+    inner = items[0][-1] if type(items[0]) is list and items[0] else items[0]
+    return len(items) * (len(inner) if type(inner) in _LONG else 1)
+
+
+_LONG = (list, str)
 
 
 class _TestsError(Exception):
@@ -317,6 +342,12 @@ class _Printed:
     def __init__(self) -> None:
         self._raw = io.BytesIO()
         sys.stdout = io.TextIOWrapper(self._raw, encoding="utf-8", write_through=True)
+
+    def any(self) -> bool:
+        try:
+            return bool(self._raw.tell())
+        except ValueError:  # the program has closed it
+            return False
 
     def take(self) -> str:
         try:

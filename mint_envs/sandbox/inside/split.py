@@ -5,7 +5,6 @@ from __future__ import annotations
 import marshal
 import sys
 from collections.abc import Callable
-from importlib._bootstrap_external import MAGIC_NUMBER
 from typing import Any
 
 from . import pytest_like
@@ -75,10 +74,7 @@ class _Round:
         roles = dict(job["roles"])
         self._stubs = {_bound(n): stub(program, n, roles.get(n, "")) for n in job["stubs"]}
         self._values = [name for name, role in roles.items() if role == "value"]
-        self._texts = [job["setup"], *(text for _, text in job["steps"])]
-        fit = job["magic"] == MAGIC_NUMBER.hex()  # compiled for this interpreter
-        places = job["compiled"] if fit else ()
-        self._compiled = {self._texts[i]: job["raw"][start:end] for i, start, end in places}
+        self._compiled = {i: job["raw"][start:end] for i, start, end in job["compiled"]}
         self._own = {n: stub(program, n, "") for n in own if any(n in p for p in plays)}
         self._tools = {
             "__settle__": program.settle,
@@ -90,11 +86,10 @@ class _Round:
         if not self._attempt(-1, self._prepare):
             return
         index = -self._job["first"]
-        for (kind, text), own in zip(self._job["steps"], self._plays, strict=True):
-            action = self._execute if kind == "exec" else _evaluate
-            self._program.eager = kind == "now"
+        for place, own in enumerate(self._plays, 1):
+            self._program.eager = self._job["steps"][place - 1][0] == "now"
             self._choose(own)
-            done = self._attempt(max(index, -1), lambda t=text, do=action: self._do(do, t))  # type: ignore[misc]
+            done = self._attempt(max(index, -1), lambda place=place: self._step(place))  # type: ignore[misc]
             if not done and (index < 0 or self._job["stop_early"]):
                 return
             index += 1
@@ -121,11 +116,11 @@ class _Round:
     def _prepare(self) -> None:
         self._scope.update(self._stubs)
         self._scope.update(self._tools)
-        texts = self._texts
-        self._program.stops = any("StopIteration" in text for text in texts)
-        if any("seed(" in text for text in texts):
-            self._share_seeds(any("numpy" in text for text in texts))
-        self._execute(self._job["setup"], self._scope)
+        words = self._job["words"]
+        self._program.stops = "StopIteration" in words
+        if "seed(" in words:
+            self._share_seeds("numpy" in words)
+        self._execute(0, self._job["setup"])
         self._scope.update(self._stubs)  # the setup may hold the prompt, which defines it too
 
     def _share_seeds(self, with_numpy: bool) -> None:
@@ -143,12 +138,14 @@ class _Round:
 
             self._program.share_seed("numpy", legacy, state)
 
-    def _execute(self, text: str, scope: dict[str, Any]) -> bool:
-        """Run a piece of test code, which the caller may have compiled."""
-        code: Any = self._compiled.get(text)
-        code = marshal.loads(code) if code else None
-        exec(code or compile(text, "tests.py", "exec", dont_inherit=True), scope)
+    def _execute(self, place: int, text: str) -> bool:
+        """Run a piece of test code; the caller has compiled what is large."""
+        code = self._compiled.get(place)
+        exec(marshal.loads(code) if code else _compiled(text, "exec"), self._scope)
         return True
+
+    def _evaluate(self, text: str) -> Any:
+        return encode_outward(eval(_compiled(text, "eval"), self._scope))
 
     def _choose(self, own: set[str]) -> None:
         for name, stand_in in self._own.items():
@@ -157,12 +154,14 @@ class _Round:
             elif self._scope.get(name) is stand_in:
                 del self._scope[name]
 
-    def _do(self, action: Callable[..., Any], text: str) -> Any:
+    def _step(self, place: int) -> Any:
+        """Return the value of a step."""
         failed = self._program.failed
         failed.clear()
         for name in self._values:
             self._scope[name] = self._program.call(f"={name}", (), {})
-        value = action(text, self._scope)
+        kind, text = self._job["steps"][place - 1]
+        value = self._execute(place, text) if kind == "exec" else self._evaluate(text)
         self._program.settle()
         if failed:  # ``except:`` in tests is no way out
             raise failed[0]
@@ -175,5 +174,5 @@ def _bound(name: str) -> str:
     return name if name.isidentifier() and name not in builtins else "candidate"
 
 
-def _evaluate(text: str, scope: dict[str, Any]) -> Any:
-    return encode_outward(eval(compile(text, "tests.py", "eval", dont_inherit=True), scope))
+def _compiled(text: str, kind: str) -> Any:
+    return compile(text, "tests.py", kind, dont_inherit=True)

@@ -10,7 +10,6 @@ import builtins
 import functools
 import io
 import json
-import marshal
 import operator
 import sys
 import types
@@ -18,9 +17,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .foreign import CallFailed, HarnessFailed, Opaque, ProgramObject, is_foreign
+from .foretold import MISSED, Foretold, foretold
 from .lent import Lent, copy_back
 from .objects import Crossing, read_array
-from .pipe import MAX_MESSAGE, TooLarge, receive, receive_measured, send, send_bytes
+from .pipe import MAX_MESSAGE, TooLarge, receive, receive_measured, send, send_batch
 from .wire import Unsupported, decode, encode, encode_any, encode_each
 
 _INPUT, _PRINT = input, print
@@ -63,10 +63,6 @@ def _size(value: object) -> int:
         return 0
 
 
-#: No calls that can be seen coming: what is called, arguments, replies, how many are used.
-_NONE: list[Any] = ["", [], [], 0]
-
-
 class Program:
     """The connection to the program's half.
 
@@ -81,7 +77,7 @@ class Program:
         self._classes = frozenset(classes)
         self._functions: list[Callable[..., Any]] = []
         self._raised: list[BaseException] = []
-        self._waiting = _NONE
+        self._foretold: Foretold | None = None
         self._unsettled: list[tuple[Any, Any, list[Any], list[Any]]] = []
         self._objects, self._plain = False, True
         self._held: dict[int, ProgramObject] = {}
@@ -98,21 +94,27 @@ class Program:
             self._class_of, self._special, {"h": self._object, "w": self._coroutine,
                                             "k": lambda wire: self._functions[wire[1]],
                                             "a": self._array, "p": self._opaque,
-                                            "g": self._generator, "y": _later,
-                                            "v": lambda wire: wire[1]},
+                                            "g": self._generator, "y": _later},
         )  # fmt: skip
 
     def call(self, what: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the program answers, or raise what it raises."""
         with self._one:
-            self._objects, self._plain = what[:1] in "!.", what[:1] not in "!.?"
-            self._last = what
             try:
+                if self._foretold is not None and not keywords:
+                    value = self._answered(self._foretold, what, arguments)
+                    if value is not MISSED:
+                        return value
+                self._now_asks(what)
                 reply, members = self._ask(what, arguments, keywords)
                 return self._result(reply, arguments, keywords, members)
             except (CallFailed, HarnessFailed) as error:
                 self.failed.append(error)
                 raise
+
+    def _now_asks(self, what: str) -> None:
+        self._objects, self._plain = what[:1] in "!.", what[:1] not in "!.?"
+        self._last = what
 
     def ask_own_names(self) -> set[str]:
         """Ask which built-in names the program has defined; none is, if it failed."""
@@ -126,8 +128,6 @@ class Program:
         return {name for name in reply[1] if isinstance(name, str) and hasattr(builtins, name)}
 
     def _ask(self, what: str, arguments: Any, keywords: Any) -> Any:
-        if self._waiting[1] and not keywords and (reply := self._foretold(what, arguments)):
-            return reply, []
         try:
             sent, rows, members = self.crossing.pack(
                 lambda: [encode_each(arguments), encode(keywords)], []
@@ -157,10 +157,6 @@ class Program:
 
     def _result(self, reply: Any, arguments: Any, keywords: Any, members: list[Any]) -> Any:
         try:
-            if reply[0] == "v" and not self._unsettled:
-                return reply[1]
-            if reply[0] == "v":
-                reply = ["value", ["v", reply[1]], [], None, ""]
             if reply[0] == "value":
                 return self._value(reply, arguments, keywords, members)
             if reply[0] == "huge":
@@ -191,6 +187,8 @@ class Program:
 
     def settle(self) -> bool:
         """Let the tests see what the program has changed in place, as in one process."""
+        if not self._unsettled:
+            return True
         unsettled, self._unsettled = self._unsettled, []
         for arguments, keywords, (wire, rows), members in unsettled:
             try:
@@ -203,47 +201,48 @@ class Program:
 
     # -- calls that can be seen coming: many in one message
 
-    def ahead(self, function: Any, items: list[Any], expected: Callable[[Any], list[Any]]) -> Any:
-        """Make ready for the calls in a loop over ``items``; ``expected`` says their arguments.
+    def ahead(
+        self, function: Any, items: list[Any], expected: Callable[[Any], list[Any]],
+        plain: bool = False,
+    ) -> list[Any]:  # fmt: skip
+        """Make ready for the calls in a loop over ``items``: ``foretold``.
 
-        Only for what JSON could hold: ``marshal`` would take an array for bytes. Not where objects
-        are made: they may keep what they are given.
+        Not where objects are made: they may keep what they are given.
         """
         what = getattr(function, "_what", None)
-        self._waiting = _NONE
+        self._foretold = None
         if what and what[0] != "!" and len(items) > 1:
-            try:
-                arguments = expected(items)
-                json.dumps(arguments)
-                self._waiting = [what, [marshal.dumps(each, 2) for each in arguments], [], 0]
-            except (TypeError, ValueError, RecursionError):
-                pass
+            self._foretold = foretold(what, items, expected, plain)
         return items
 
-    def _foretold(self, what: str, arguments: tuple[Any, ...]) -> Any:
-        """Return the reply to a call that was seen coming, if it is this one."""
-        name, waiting, replies, done = self._waiting
-        try:
-            expected = name == what and waiting[done] == marshal.dumps([*arguments], 2)
-        except (IndexError, ValueError):
-            expected = False
-        if expected and not self._patched():
-            if done >= len(replies):
-                replies += self._batch(what, waiting[done : done + min(max(2 * done, 4), 256)])
-            if done < len(replies):
-                self._waiting[3] = done + 1
-                reply, replies[done] = replies[done], None  # large ones are not to pile up
-                return reply
-        self._waiting = _NONE
-        return None
+    def _answered(self, calls: Foretold, what: str, arguments: tuple[Any, ...]) -> Any:
+        """Return the answer to a call that was seen coming, or ``MISSED``."""
+        if not calls.is_next(what, arguments) or self._patched():
+            self._foretold = None
+            return MISSED
+        place = calls.done
+        if place == len(calls.values):
+            self._ask_ahead(calls)
+            if place == len(calls.values):
+                self._foretold = None
+                return MISSED
+        calls.done = place + 1
+        if place in calls.others:
+            self._now_asks(what)
+            return self._result(calls.others.pop(place), arguments, {}, [])
+        value, calls.values[place] = calls.values[place], None  # large ones are not to pile up
+        if self.eager and self._unsettled:
+            self.settle()
+        return value
 
-    def _batch(self, what: str, sent: list[bytes]) -> list[Any]:
+    def _ask_ahead(self, calls: Foretold) -> None:
+        sent = calls.next_message()
         self.calls += len(sent)
         try:
-            send(self._peer, ["batch"])
-            send_bytes(self._peer, marshal.dumps([what, sent], 2))
-            replies = self._reply()
-            return [] if replies[0] == "huge" else list(replies)
+            send_batch(self._peer, [calls.what, sent])
+            kind, *told = self._reply()
+            if kind != "huge":
+                calls.add(*told)
         except Exception as error:
             raise CallFailed(f"{type(error).__name__}: {error}") from None
 
@@ -307,7 +306,7 @@ class Program:
 
     def _patched(self) -> dict[str, Any] | None:
         as_ever = builtins.input is _INPUT and builtins.print is _PRINT and sys.stdin is _STDIN
-        if as_ever and not self._seeded and not self._lent:
+        if as_ever and not self._seeded and not self._lent.kept:
             return None
         found: dict[str, Any] = {}
         if lent := self._lent.changed():

@@ -88,24 +88,48 @@ def teach(
     _ENCODERS[float] = _json_float
 
 
+def taught() -> tuple[Any, ...]:
+    """Return what this process was taught, for ``teach_again``."""
+    return _others[:], _exact[:], dict(_DECODERS), dict(_ENCODERS)
+
+
+def teach_again(known: tuple[Any, ...]) -> None:
+    """Forget what ``teach`` has said since ``taught``."""
+    _others[:], _exact[:], decoders, encoders = known
+    for table, before in ((_DECODERS, decoders), (_ENCODERS, encoders)):
+        table.clear()
+        table.update(before)
+
+
 _others: list[Callable[[Any], Any]] = []
 _exact: list[Callable[[Any, type, int], Any]] = []
 
 
-def as_json(value: Any, depth: int = 3) -> bool:
-    """Tell whether JSON has a value as it is: most results are numbers, words or lists of them."""
+NOT_PLAIN = object()
+
+
+def plain_copy(value: Any, depth: int = 3) -> Any:
+    """Return a copy of what JSON has as it is, else ``NOT_PLAIN``.
+
+    Most results are numbers, words or lists of them. A copy, since a program may change a list that
+    it has returned.
+    """
     kind = type(value)
+    if kind in _JSON:
+        return value
     if kind is not list:
-        return kind in _JSON or (kind is int and -_SMALL < value < _SMALL)
-    kinds = set(map(type, value))
-    if kinds == {int}:
-        return bool(min(value) > -_SMALL and max(value) < _SMALL)
-    if kinds == {list}:
-        return depth > 0 and all(as_json(item, depth - 1) for item in value)
-    return kinds <= _JSON
+        return NOT_PLAIN
+    items = value[:]
+    kinds = set(map(type, items))
+    if kinds <= _JSON:
+        return items
+    if depth == 0 or kinds != {list}:
+        return NOT_PLAIN
+    copies = [plain_copy(item, depth - 1) for item in items]
+    return NOT_PLAIN if NOT_PLAIN in copies else copies
 
 
-_JSON = {str, float, bool, type(None)}
+_JSON = {str, int, float, bool, type(None)}
 
 
 def encode_any(value: Any, depth: int = 0) -> Any:

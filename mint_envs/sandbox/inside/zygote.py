@@ -26,7 +26,7 @@ import sys
 import time
 from typing import Any
 
-from . import confine, runner, scratch, serve, split
+from . import confine, runner, scratch, serve, split, warm
 
 #: mode, CPU seconds, memory, address space beyond that, stack, file size, length of the job (of the
 #: tests' job, in a split check), length of the program's job.
@@ -365,7 +365,7 @@ def main() -> None:
         os._exit(1)
     runner.add_site()
     runner.MODES.update(serve=serve.answer_calls, tests=split.tests)
-    runner.warm_up()
+    warm.warm_up()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)  # a collection in a young child would copy every page
