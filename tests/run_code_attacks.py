@@ -26,8 +26,9 @@ from mint_envs.sandbox.toolchains import TOOLCHAINS
 from tests.soak_code import descendants
 
 DATA = Path(__file__).parent / "data"
-#: The last three: programs that would rather not be measured than earn their 0; those against
-#: checkers, the ends of scripts and their streams by name; those against what tests share with it.
+#: The last four: programs that would rather not be measured than earn their 0; those against
+#: checkers, the ends of scripts and their streams by name; those against what tests share with it;
+#: those against calls that are made many at once, and the packages of an environment.
 FILES = (
     "code_attacks.jsonl",
     "code_attacks_more.jsonl",
@@ -35,6 +36,7 @@ FILES = (
     "code_attacks_unmeasured.jsonl",
     "code_attacks_judge.jsonl",
     "code_attacks_shared.jsonl",
+    "code_attacks_ahead.jsonl",
 )
 LONGEST_S = 150  # of one group of programs, each of which may take a few seconds
 CGROUPS = Path("/sys/fs/cgroup")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from ..sandbox.inside.wire import Unsupported, encode
 from .checkers import Checker
 from .limits import NO_LIMITS, RowLimits
 from .names import Names
-from .values import EXACT, Tolerance, text_form
+from .values import EXACT, Tolerance, shorten, show_wire, text_form
+
+_NO_WIRE: Any = ()  # equal to no wire form, which JSON has
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ValueTest:
     """A step and what its value must be.
 
@@ -28,6 +32,21 @@ class ValueTest:
     tolerance: Tolerance = EXACT
     names: Names = ()
     before: str = ""
+
+    @functools.cached_property
+    def wire(self) -> Any:
+        """The wire form of what is expected, by which most right values are known at once."""
+        try:
+            return encode(self.expected) if self.how == "equal" else _NO_WIRE
+        except (Unsupported, RecursionError):
+            return _NO_WIRE
+
+    @functools.cached_property
+    def shown(self) -> tuple[str, str]:
+        """What is expected, and a value that is just that, as short text."""
+        words = {"true": "a true value", "false": "a false value", "runs": self.text}
+        expected = words.get(self.how) or text_form(self.expected)
+        return shorten(expected), "" if self.wire == _NO_WIRE else show_wire(self.wire)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from ..sandbox import Job, Outcome, Sandbox, language_name, shared
 from .extract import extract
 from .plan import IoTest, Plan, ValueTest, make_plan
 from .scripts import ERROR, LIMIT, NOT_RUN, PASSED, WRONG, ScriptRun
-from .values import shorten, show_wire, text_form, truth, visible, wire_equals
+from .values import shorten, show_wire, truth, visible, wire_equals
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,12 +275,9 @@ class _Case:
     def _report(self, index: int, status: str) -> dict[str, str]:
         test = self.plan.tests[index]
         outcome, record = self._of(index)
-        expected = test.stdout if isinstance(test, IoTest) else _expectation(test)
-        return {
-            "status": status,
-            "expected": shorten(expected),
-            "actual": "" if outcome is None else _without_paths(_actual(test, outcome, record)),
-        }
+        expected = shorten(test.stdout) if isinstance(test, IoTest) else test.shown[0]
+        actual = "" if outcome is None else _actual(test, outcome, record)
+        return {"status": status, "expected": expected, "actual": actual}
 
 
 def _rule_of(plan: Plan) -> str:
@@ -304,21 +301,18 @@ def _status(test: ValueTest, outcome: Outcome | None, record: int) -> str:
 def _passes(test: ValueTest, payload: Any) -> bool:
     if test.how in ("true", "false"):
         return truth(payload) == (test.how == "true")
-    return wire_equals(payload, test.expected, test.tolerance)
-
-
-def _expectation(test: ValueTest) -> str:
-    words = {"true": "a true value", "false": "a false value", "runs": test.text}
-    return words.get(test.how) or text_form(test.expected)
+    return payload == test.wire or wire_equals(payload, test.expected, test.tolerance)
 
 
 def _actual(test: ValueTest | IoTest, outcome: Outcome, record: int) -> str:
     if isinstance(test, IoTest):
-        return shorten(outcome.stdout[:400].decode("utf-8", "replace"))
+        return _without_paths(shorten(outcome.stdout[:400].decode("utf-8", "replace")))
     kind, payload = outcome.records.get(record, ("", None))
-    if kind == "value":
-        return show_wire(payload) if test.how != "runs" else "passed"
-    return shorten(outcome.error(record)[1])
+    if kind != "value":
+        return _without_paths(shorten(outcome.error(record)[1]))
+    if payload == test.wire:
+        return test.shown[1]
+    return _without_paths(show_wire(payload) if test.how != "runs" else "passed")
 
 
 _PATHS = re.compile(

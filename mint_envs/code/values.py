@@ -251,4 +251,6 @@ def shorten(text: str, room: int = 80) -> str:
 
 def visible(text: str) -> str:
     """Escape what a program should not send to a terminal or a log: controls, half surrogates."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)

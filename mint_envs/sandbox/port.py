@@ -146,8 +146,9 @@ def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
     """Read the records. A program may have written them itself, so trust nothing in them."""
     found: dict[int, tuple[str, Any]] = {}
     try:
-        for line in text.splitlines():
-            index, kind, payload = json.loads(line)
+        lines = text.splitlines()
+        rows = json.loads(b"[%b]" % b",".join(lines))  # at once: that is several times as fast
+        for line, (index, kind, payload) in zip(lines, rows, strict=True):
             if type(index) is not int or type(kind) is not str or index in found:
                 return {}
             if line.count(b"[") > _DEEPEST and _nesting(payload) > _DEEPEST:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import array
 import contextlib
-import functools
 import glob
 import importlib.util
-import itertools
 import json
-import marshal
 import os
 import re
 import socket
@@ -25,13 +22,12 @@ from typing import Any
 from .environment import PythonEnvironment
 from .folders import Folder
 from .inside import confine, zygote
+from .payloads import json_bytes, program_payload, tests_payload
 from .port import KILLED, Job, Outcome, Tool, niceness, ran_out_of_memory, read_records
 from .sleep import SleptTime, pid_of
 
 _START_S = 30.0
 _GRACE_S = 10.0
-#: Characters of tests that are worth compiling beforehand.
-_LARGE = 4000
 _LOOK_EVERY_S = 1.0
 #: The longest a job may take on a crowded machine, in multiples of its limit of CPU time.
 _PATIENCE = 40
@@ -134,19 +130,22 @@ class SandboxWorker:
         """
         if job.kind != "split":
             return self._run(
-                _MODES[job.kind], job, [_payload(job)], job.stdin.encode("utf-8", "surrogatepass")
+                _MODES[job.kind],
+                job,
+                [program_payload(job)],
+                job.stdin.encode("utf-8", "surrogatepass"),
             )
-        return self._run(zygote.SPLIT, job, [_tests_payload(job, self._same), _payload(job)])
+        return self._run(zygote.SPLIT, job, [tests_payload(job, self._same), program_payload(job)])
 
     def compile(self, job: Job, tool: Tool) -> Outcome:
         """Run a compiler; the outcome's ``stdout`` is an archive of what was made."""
-        return self._run(zygote.COMPILE, job, [_json_bytes(asdict(tool))], b"", tool=tool)
+        return self._run(zygote.COMPILE, job, [json_bytes(asdict(tool))], b"", tool=tool)
 
     def execute(self, job: Job, tool: Tool, archive: bytes) -> Outcome:
         """Run what was compiled (``archive``), or an interpreter on ``files``, with job.stdin."""
         payload = {**asdict(tool), "compiled": bool(archive)}
         stdin = job.stdin.encode("utf-8", "surrogatepass")
-        return self._run(zygote.EXEC, job, [_json_bytes(payload)], stdin, archive, tool)
+        return self._run(zygote.EXEC, job, [json_bytes(payload)], stdin, archive, tool)
 
     def _run(
         self, mode: bytes, job: Job, payloads: list[bytes], stdin: bytes | None = None,
@@ -346,60 +345,6 @@ def _start(
 def _loader() -> dict[str, str]:
     """Return what some interpreters need to find their own libraries."""
     return {k: v for k, v in os.environ.items() if k == "LD_LIBRARY_PATH"}
-
-
-def _json_bytes(value: Any) -> bytes:
-    return json.dumps(value).encode()
-
-
-def _payload(job: Job) -> bytes:
-    return _json_bytes(job.payload())
-
-
-def _tests_payload(job: Job, same: bool = True) -> bytes:
-    """Return what the tests' process is told; ``same``: by an interpreter that is this one."""
-    told = (job.setup, job.stubs, job.roles, job.steps, job.first, job.names, job.stop_early,
-            tuple(name for name, _ in job.classes))  # fmt: skip
-    large = sum(len(text) for text in (job.setup, *(text for _, text in job.steps))) >= _LARGE
-    return (_kept_payload if large else _payload_of_tests)(same, *told)
-
-
-_TESTS = ("setup", "stubs", "roles", "steps", "first", "names", "stop_early", "classes")
-#: Words by which the tests' process knows what to make ready.
-_TELLING_WORDS = ("StopIteration", "seed(", "numpy")
-
-
-def _payload_of_tests(same: bool, *values: Any) -> bytes:
-    """Return a message, and behind it large tests, compiled, instead of their text."""
-    told = dict(zip(_TESTS, values, strict=True))
-    texts = [told["setup"], *(text for _, text in told["steps"])]
-    kinds = ["exec", *(kind for kind, _ in told["steps"])]
-    told["words"] = [word for word in _TELLING_WORDS if any(word in text for text in texts)]
-    codes = [
-        _compiled(text) if same and kind == "exec" and len(text) >= _LARGE else b""
-        for kind, text in zip(kinds, texts, strict=True)
-    ]
-    ends = list(itertools.accumulate(map(len, codes)))
-    told["compiled"] = [
-        (i, end - len(code), end) for i, (code, end) in enumerate(zip(codes, ends, strict=True))
-        if code
-    ]  # fmt: skip
-    setup, *steps = ("" if code else text for code, text in zip(codes, texts, strict=True))
-    told |= {"setup": setup, "steps": list(zip(kinds[1:], steps, strict=True))}
-    return b"\0".join([_json_bytes(told), b"".join(codes)])
-
-
-#: The same large tests are run on many programs.
-_kept_payload = functools.lru_cache(maxsize=32)(_payload_of_tests)
-
-
-def _compiled(text: str) -> bytes:
-    """Return tests as the interpreter wants them: their literals take long to compile."""
-    try:
-        code = compile(text, "tests.py", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return b""
-    return marshal.dumps(code)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import marshal
 import os
 from collections.abc import Callable
 from typing import Any
@@ -37,11 +38,22 @@ def _values(job: dict[str, Any], records: Records, peer: int) -> None:
     python = dict(vars(builtins)) if job.get("names") else {}
     if not records.attempt(-1, lambda: execute(job["program"], names)):
         return
-    for index, text in enumerate(job["calls"]):
-        whose = job["names"][index] if python else ()
-        done = records.attempt(index, lambda t=text, w=whose: _call_value(t, names, w, python))  # type: ignore[misc]
+    calls = marshal.loads(job["raw"]) if job["calls"] is None else job["calls"]
+    for index, call in enumerate(calls):
+        if type(call) is tuple:
+            done = records.attempt(index, lambda c=call: encode(_called(c, names)))  # type: ignore[misc]
+        else:
+            whose = job["names"][index] if python else ()
+            done = records.attempt(index, lambda t=call, w=whose: _call_value(t, names, w, python))  # type: ignore[misc]
         if not done and job["stop_early"]:
             return
+
+
+def _called(call: tuple[str, bytes], names: dict[str, Any]) -> Any:
+    """Return the value of a call that the caller has read; its arguments are new each time."""
+    what, arguments = call
+    function = names[what] if what in names else _evaluated(what, names)
+    return function(*marshal.loads(arguments))
 
 
 def _call_value(text: str, names: dict[str, Any], whose: Any, python: dict[str, Any]) -> Any:

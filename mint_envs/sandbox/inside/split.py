@@ -141,11 +141,11 @@ class _Round:
     def _execute(self, place: int, text: str) -> bool:
         """Run a piece of test code; the caller has compiled what is large."""
         code = self._compiled.get(place)
-        exec(marshal.loads(code) if code else _compiled(text, "exec"), self._scope)
+        exec(marshal.loads(code) if code else _code_of(text, "exec"), self._scope)
         return True
 
     def _evaluate(self, text: str) -> Any:
-        return encode_outward(eval(_compiled(text, "eval"), self._scope))
+        return encode_outward(eval(_code_of(text, "eval"), self._scope))
 
     def _choose(self, own: set[str]) -> None:
         for name, stand_in in self._own.items():
@@ -174,5 +174,5 @@ def _bound(name: str) -> str:
     return name if name.isidentifier() and name not in builtins else "candidate"
 
 
-def _compiled(text: str, kind: str) -> Any:
+def _code_of(text: str, kind: str) -> Any:
     return compile(text, "tests.py", kind, dont_inherit=True)

@@ -191,7 +191,15 @@ def _str(value: Any, depth: int) -> Any:
 
 
 def _encode_list(value: Any, depth: int) -> Any:
-    return ["l", [encode(item, depth + 1) for item in list.__iter__(value)]]
+    items = list.__getitem__(value, _ALL)
+    kinds = set(map(type, items))
+    if kinds <= _AS_THEY_ARE or (kinds == {int} and -_SMALL < min(items) <= max(items) < _SMALL):
+        return ["l", items]
+    return ["l", [encode(item, depth + 1) for item in items]]
+
+
+_ALL = slice(None)
+_AS_THEY_ARE = {str, bool, type(None)}
 
 
 def _tuple(value: Any, depth: int) -> Any:
