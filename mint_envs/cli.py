@@ -106,7 +106,8 @@ def _no_command(name: str) -> str:
 
 def _refuse(error: click.UsageError) -> int:
     """Print words that a command cannot read as one line, with what to do; return the exit code."""
-    said = error.format_message().rstrip(".").replace("\n", " ")
+    told = error.message if getattr(error, "possibilities", None) else error.format_message()
+    said = told.rstrip(".").replace("\n", " ")
     how = (
         _meant(error)
         or f"; {error.ctx.command_path if error.ctx else 'mint-envs'} --help says more"
@@ -124,9 +125,12 @@ def _meant(error: click.UsageError) -> str:
     if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Argument):
         words = [context.command_path, *context.command.collect_usage_pieces(context)]
         return f": {' '.join(words)}"
+    option = getattr(error, "option_name", "")
+    if option == "--dataset" and {"data", "settings"} & options:  # as mint-grpo and new take it
+        here = "--data FILE" if "data" in options else "--set dataset=FILE"
+        return f". Rows are given by {here} here"
     if close := getattr(error, "possibilities", None):
         return f". Did you mean {' or '.join(sorted(close))}?"
-    option = getattr(error, "option_name", "")
     word = option or error.message.partition("argument (")[2].rstrip(")")
     name, _, value = word.lstrip("-").partition("=")
     if "settings" in options and (option or value):

@@ -22,7 +22,7 @@ import mint_envs
 from mint_envs import Reward, Task, from_reward_func
 from mint_envs.core import as_reward
 from mint_envs.datasets import load_rows
-from mint_envs.errors import DatasetError, RewardError, SettingError
+from mint_envs.errors import ContractError, DatasetError, RewardError, SettingError
 from mint_envs.problems import play
 from mint_envs.testing import check_task
 
@@ -154,6 +154,67 @@ def test_a_range_is_declared_or_measured() -> None:
     problem = task.problem(0)
     assert task.score(problem, "2") == Reward(1.0, {"signed": 1.0}, {"raw": {"signed": 1.0}})
     assert task.score(problem, "3") == Reward(0.0, {"signed": 0.0}, {"raw": {"signed": -1.0}})
+
+
+def penalty(response: str, answer: str) -> float:
+    return 0.0 if response == answer else -1.0
+
+
+def levels(response: str, answer: str) -> float:
+    return 5.0 if response == answer else 1.0
+
+
+@pytest.mark.parametrize(
+    ("functions", "told"),
+    [
+        (penalty, r"gives rewards from -1 to 0 .*ranges=\[\[-1.0, 0.0\]\]"),
+        (levels, r"gives rewards from 1 to 5 .*ranges=\[\[1.0, 5.0\]\]"),
+        ([exact, penalty], r"ranges=\[\[0.0, 1.0\], \[-1.0, 0.0\]\]"),
+        (lambda response: -1, r"gives -1 on every one of .*ranges=\[\[lowest, highest\]\]"),
+        (lambda response: 1e999 if response else 0.0, r"ranges=\[\[lowest, highest\]\]"),
+    ],
+)
+def test_no_end_of_a_range_is_made_up(functions: Any, told: str) -> None:
+    """From -1 to 1 a penalty would pay half at best, and nobody would be told."""
+    with pytest.raises(SettingError, match=told):
+        from_reward_func(functions, dataset=ROWS)
+
+
+@pytest.mark.parametrize("form", ["{}", "\\boxed{{{}}}", "#### {}"])
+def test_right_answers_in_usual_forms_show_the_range(form: str) -> None:
+    def function(response: str, answer: str) -> float:
+        return 3.0 if response == form.format(answer) else -1.0
+
+    with pytest.raises(SettingError, match=r"ranges=\[\[-1.0, 3.0\]\]"):
+        from_reward_func(function, dataset=ROWS)
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (lambda response: 0.5, "gives 0.5 on every one of 2.. texts, right answers too: what pays"),
+        (lambda response, answer: 0.3 if answer in response else 0.2,
+         r"gives 0.3 at most on 2.. texts.*ranges=\[\[0.2, 0.3\]\]"),
+        (lambda response: None, "no answer of the rows earns the full mark, in 6 usual forms"),
+    ],
+)  # fmt: skip
+def test_what_never_pays_in_full_is_told_by_what_it_pays(
+    function: Callable[..., Any], told: str
+) -> None:
+    with pytest.raises(ContractError) as error:
+        check_task(from_reward_func(function, dataset=ROWS), other_process=False)
+    found = str(error.value)
+    assert re.search(told, found), found
+    assert "Give {right response" not in found
+
+
+@pytest.mark.parametrize("given", [{}, {"acc": 1.0}])
+def test_a_dict_without_its_score_is_told_what_to_return(given: Mapping[str, float]) -> None:
+    def of_verl(data_source: str, solution_str: str, ground_truth: str) -> Mapping[str, float]:
+        return given
+
+    with pytest.raises(RewardError, match=r"a dict without 'score'.*\{'score': number"):
+        from_reward_func(of_verl, dataset=ROWS)
 
 
 @pytest.mark.parametrize(

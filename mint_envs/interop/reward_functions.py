@@ -11,17 +11,17 @@ The functions may be made for TRL, verl or OpenRLHF, or be plain ones of ``respo
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from string import Formatter
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ..bench.target.functions import adapt, number_of
+from ..bench.target.functions import adapt, no_number, number_of
 from ..core import Message, Prompt, Reward, Task
 from ..datasets import DatasetTask, Row, look_up, placed_rows
 from ..errors import DatasetError, MintEnvsError, RewardError, SettingError, require
@@ -30,10 +30,17 @@ from ..loading import FUNCTIONS, Loaded, imported
 from ..records.fields import GOLDS, PROMPTS, gold_of, prompt_of
 from ..responses.texts import CONSTANTS, GARBAGE, ODD
 from .mint import RLAdapter
+from .reward_ranges import (
+    checked_ranges,
+    leaves_range,
+    outside_range,
+    paid_too_little,
+    scaled_reward,
+)
 
 _TEXTS = 200  # responses on which a range that was not declared is measured
+_ROWS = 12  # of which, in all forms of an answer
 _SECONDS = 5.0  # at most, for a function that is slow
-_SLACK = 1e-9  # of rounding, at the ends of a range
 
 #: In which an answer may be wanted.
 _FORMS = (
@@ -111,7 +118,7 @@ class FunctionsTask(Loaded, DatasetTask[Row]):
         require(style in ("chat", "completion"), f"style={style!r}: 'chat' or 'completion'")
         self._names = _distinct_names([_name_of_function(one) for one in functions])
         self._weights = _checked_weights(weights, self._names)
-        self._ranges = _checked_ranges(ranges, self._names)
+        self._ranges = checked_ranges(ranges, self._names)
         rows = _rows_of(dataset, split)
         self._style = style
         super().__init__([_Row(row, prompt, answer, where) for where, row in rows], None, drop)
@@ -128,6 +135,7 @@ class FunctionsTask(Loaded, DatasetTask[Row]):
         self.recipe = _recipe(settings)
         if self.recipe is not None:
             self.source = _made_again, settings
+        self._seen = {name: list[float]() for name in self._names}
         if ranges is None:
             self._measure()
 
@@ -156,7 +164,7 @@ class FunctionsTask(Loaded, DatasetTask[Row]):
             value = _given_by(call, name, problem, response)
             raw[name] = value if value is None else _number(value, name)
             if value is not None:
-                parts[name] = _scaled_reward(raw[name], bounds, name)
+                parts[name] = scaled_reward(raw[name], bounds, name)
                 total += weight * parts[name]
         if None in raw.values():
             return Reward(None, metadata={"raw": raw})
@@ -171,14 +179,21 @@ class FunctionsTask(Loaded, DatasetTask[Row]):
                 return {text: 1.0}
         return {}
 
+    def advice_without_examples(self) -> str:
+        """Return why no answer of the rows is paid in full, and what to do, for the kit."""
+        told = [paid_too_little(name, values) for name, values in self._seen.items()]
+        why = "; ".join(filter(None, told)) or (
+            f"no answer of the rows earns the full mark, in {len(_FORMS)} usual forms"
+        )
+        return f"{why}. Where only another form is paid in full, give it by examples() of a class"
+
     def _measure(self) -> None:
         """Try on some texts that the functions stay in [0, 1].
 
         Raises:
             SettingError: one does not; tells the range that it showed.
         """
-        began = time.monotonic()
-        seen: dict[str, list[float]] = {name: [] for name in self._names}
+        began, seen = time.monotonic(), self._seen
         for problem, text in _pairs(self.rows or ()):
             for name, call in zip(self._names, self._calls, strict=True):
                 value = _given_by(call, name, problem, text)
@@ -186,14 +201,9 @@ class FunctionsTask(Loaded, DatasetTask[Row]):
                     seen[name].append(_number(value, name))
             if time.monotonic() - began > _SECONDS:
                 break
-        shown = [(min([0.0, *values]), max([1.0, *values])) for values in seen.values()]
-        for (name, values), (low, high) in zip(seen.items(), shown, strict=True):
-            if low < -_SLACK or high > 1 + _SLACK:
-                raise SettingError(
-                    f"{name} gives rewards from {min(values):g} to {max(values):g} on "
-                    f"{len(values)} texts, and rewards are in [0, 1]. Say what the range of each "
-                    f"function is: ranges={json.dumps(shown)}, or wider"
-                )
+        for name, values in seen.items():
+            if leaves_range(values):
+                raise SettingError(outside_range(name, values, seen.values()))
 
 
 class _Row(dict[str, Any]):
@@ -279,19 +289,6 @@ def _checked_weights(weights: Any, names: Sequence[str]) -> list[float]:
     return [weight / sum(given) for weight in given]
 
 
-def _checked_ranges(ranges: Any, names: Sequence[str]) -> list[tuple[float, float]]:
-    if ranges is None:
-        return [(0.0, 1.0)] * len(names)
-    form = f"ranges={ranges}: [[lowest, highest], ...], one for each of {len(names)} functions"
-    try:
-        found = [(float(low), float(high)) for low, high in ranges]
-    except (TypeError, ValueError):
-        raise SettingError(form) from None
-    require(len(found) == len(names), form)
-    require(all(-1e300 < low < high < 1e300 for low, high in found), form)
-    return found
-
-
 def _given_by(call: Callable[..., Any], name: str, problem: Any, response: str) -> Any:
     """Return what a function gives for a response, or the number in it.
 
@@ -344,32 +341,18 @@ def _number(value: Any, name: str) -> float:
         RewardError: it is no number.
     """
     if isinstance(value, str | bytes) or not isinstance(value, int | float | np.number | np.bool_):
-        raise RewardError(f"{name} gave {value!r:.80}, a {type(value).__name__}, not a number")
+        raise RewardError(f"{name} gave {value!r:.80}, {no_number(value)}")
     return float(value)
 
 
-def _scaled_reward(number: float, bounds: tuple[float, float], name: str) -> float:
-    """Return a reward scaled to [0, 1]; what rounding does at the ends is mended.
-
-    Raises:
-        RewardError: it is outside the range.
-    """
-    low, high = bounds
-    share = (number - low) / (high - low)
-    if not -_SLACK <= share <= 1 + _SLACK:  # NaN too
-        raise RewardError(
-            f"{name} gave {number:g}, outside its range [{low:g}, {high:g}]: give the right one, "
-            "ranges=[[lowest, highest], ...]"
-        )
-    return min(1.0, max(0.0, share))
-
-
 def _pairs(rows: Sequence[Row]) -> Iterator[tuple[Any, str]]:
-    """Yield (row, response): right answers, near ones, and odd texts, over some rows."""
-    golds = [str(gold_of(row)) for row in rows[:50]]
-    texts = [*golds, *(f"The answer is {gold}." for gold in golds), *GARBAGE, *ODD, *CONSTANTS]
-    for number, text in enumerate(texts[:_TEXTS]):
-        yield rows[number % len(rows)], text
+    """Yield (row, response): right answers in the usual forms, those of other rows, odd texts."""
+    few = rows[:_ROWS]
+    pairs = [(row, form.format(gold_of(row))) for row in few for form in _FORMS]
+    pairs += [(row, str(gold_of(other))) for row, other in pairwise(few)]
+    odd = enumerate([*GARBAGE, *ODD, *CONSTANTS])
+    pairs += [(rows[number % len(rows)], text) for number, text in odd]
+    yield from pairs[:_TEXTS]
 
 
 # -- the same task in another process -------------------------------------------------------------

@@ -120,12 +120,19 @@ class TaskCheck:
                     "with a Reward it can also say why: parts and metadata"
                 )
 
+    def _advice_without_examples(self) -> str:
+        """Return what to do where a task has none: a task that makes them itself knows more."""
+        own = getattr(self.task, "advice_without_examples", None)
+        if callable(own):
+            return str(own())
+        return "Give {right response: 1.0, ...}: else nobody sees whether it can be solved"
+
     def _worked_examples(self, solvable: bool) -> None:
         """The first example earns the full mark, "" nothing, and every value holds."""
+        without = self._advice_without_examples()
         for one in self.drawn:
             fault = f"examples() of seed {one.seed} is empty"
-            advice = "Give {right response: 1.0, ...}: else nobody sees whether it can be solved"
-            self.findings.expect(bool(one.examples) or solvable, "examples", fault, advice)
+            self.findings.expect(bool(one.examples) or solvable, "examples", fault, without)
             values = list(one.examples.values())
             fault = f"the first example of seed {one.seed} is worth {values[:1]}"
             advice = "Put the response with the full mark (1.0) first"

@@ -373,6 +373,14 @@ def _rewards(value: Any, count: int) -> list[Any]:
     return found
 
 
+def no_number(value: Any) -> str:
+    """Return what is wrong with a reward that is no number: it follows its value and "is"."""
+    kind = f"a {type(value).__name__}"
+    if isinstance(value, Mapping) and not {"score", "reward"} & set(value):
+        return f"{kind} without 'score', where the reward is read: return {{'score': number, ...}}"
+    return f"{kind}, not a number"
+
+
 def number_of(value: Any) -> Any:
     """Return the number in what a reward function returned: its score, its item, or itself."""
     if isinstance(value, tuple) and value and isinstance(value[0], int | float):

@@ -16,7 +16,7 @@ from ...problems import as_text, row_at
 from ...records.fields import GOLDS, gold_of, prompt_of
 from ...responses.framing import framed
 from ...tokenizers import ByteTokenizer
-from .functions import Call, number_of
+from .functions import Call, no_number, number_of
 
 _TESTS = {"test", "tests", "test_list"}
 
@@ -58,7 +58,7 @@ class FunctionTask(Loaded, Task[Any]):
             return Reward(None)
         number, shown = as_float(value), reward_text(value)
         if number is None:
-            raise RewardError(f"score={shown} is a {type(value).__name__}, not a number")
+            raise RewardError(f"score={shown} is {no_number(value)}")
         low, high = self.reward_range
         if not low <= number <= high:  # NaN too
             raise RewardError(f"score={shown} is not in [{low:g}, {high:g}]")

@@ -34,7 +34,7 @@ from ...testing.guards import Watch, in_thread
 from ...testing.verdicts import error_text
 from . import clock
 from .forks import NoAnswer, in_fork, write_reply
-from .functions import number_of
+from .functions import no_number, number_of
 from .rows_task import FunctionTask, as_float, raw_value, reward_text, sees_of, with_gold
 from .targets import FOREIGN, Target, load
 
@@ -126,7 +126,7 @@ def _scaled(task: Any, value: Any) -> Scored:
         return "unmeasured", None, "", None
     number, shown = as_float(value), reward_text(value)
     if number is None:
-        return "range", None, f"score={shown} is a {type(value).__name__}, not a number", None
+        return "range", None, f"score={shown} is {no_number(value)}", None
     low, high = task.reward_range
     if not low <= number <= high:  # NaN too
         near = low - _ROUNDING * (high - low) <= number <= high + _ROUNDING * (high - low)
