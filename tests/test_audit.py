@@ -71,6 +71,17 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[Audited]:
     return audit(path, AuditOptions(code=CodeSettings(sandbox_timeout_s=1.0)))
 
 
+def test_a_reference_that_lacks_memory_is_named(tmp_path: Path) -> None:
+    solution = "def f(n):\n    return len(bytes(n << 30)) >> 30"
+    row = {"question": "Return n.", "tests": [["f(2)", 2]], "solution": solution}
+    few = AuditOptions(code=CodeSettings(mutants=1, inputs=0))
+    lacking = audit(written(tmp_path / "one.jsonl", [row]), few)[0]
+    assert lacking.kinds == ["reference fails"]
+    assert "memory_limit" in str(lacking.findings[0])
+    enough = audit(written(tmp_path / "two.jsonl", [{**row, "memory_limit": 4096}]), few)[0]
+    assert "reference fails" not in enough.kinds
+
+
 def test_each_fault_of_code_is_found(found: list[Audited]) -> None:
     clamp, larger, half, double, pick, slow, nothing, again = found
     assert clamp.kinds == []

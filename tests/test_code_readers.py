@@ -348,3 +348,13 @@ def test_the_command_names_the_sets() -> None:
     said = " ".join(CliRunner().invoke(main, ["list", "mint/Code-v0"]).output.split())
     assert all(reader.name in said for reader in READERS)
     assert "rows are read" not in CliRunner().invoke(main, ["list", "mint/Math-v0"]).output
+
+
+def test_tests_of_eval_plus_that_reckon_themselves_get_time_and_memory() -> None:
+    own = "def ref_func(a, b):\n    return a + b\n" + LOOP.replace("exp,", "ref_func(*inp),")
+    row = {"prompt": "Add.", "code": ADD, "test_list": ["assert add(1, 2) == 3"],
+           "test": PLUS + "from math import inf\n" + own.format(f="add")}  # fmt: skip
+    plan = read_code_row(row).plan
+    run = plan.limits.of_run(5.0, 1024, "python")
+    assert (plan.kind, run.cpu_s, run.memory) == ("split", 30.0, 4 << 30)
+    assert grade_many([(ADD, plan)], GradeSettings(), shared(None))[0].score == 1.0

@@ -110,6 +110,8 @@ def _reference_seconds(
 
 
 def _why(reward: Reward) -> str:
+    if reward.metadata["limit"] == "memory":
+        return "it needs more memory than it may take; rows of our form can say memory_limit (MiB)"
     bad = [test for test in reward.metadata["tests"] if test["status"] != "passed"][:1]
     passed = f"{reward.metadata['passed']} of {reward.metadata['total']} tests pass"
     return f"{passed}; the first that does not: {bad[0]}" if bad else passed

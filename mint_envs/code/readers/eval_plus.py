@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from typing import Any
 
 from ...datasets import Row
@@ -29,18 +30,22 @@ _LOOP = re.compile(
     r"assertion\((\w+)\(\*inp\), exp, ([\d.e-]+)\)"
 )
 _ROOM = 1e-6
+#: Seconds of a run at most, and what limits of Python programs are multiplied by; MiB of memory.
+_MOST_S, _PYTHON, _MEMORY_MB = 30.0, 5.0, 4096
 
 
 def _read_human_eval_plus(row: Row) -> CodeProblem:
     prompt, entry = row["prompt"], row["entry_point"]
-    plan = _plan_of_loop(row["test"], entry, prompt) or plan_of_tests(
-        {"code": row["test"], "entry_point": entry, "prompt": prompt}
+    plan = _plan_of_loop(row["test"], entry, prompt) or _plan_as_written(
+        row["test"], {"code": row["test"], "entry_point": entry, "prompt": prompt}
     )
     return human_eval_problem(row, plan)
 
 
 def _read_mbpp_plus(row: Row) -> CodeProblem:
-    plan = _plan_of_loop(row["test"]) or plan_of_tests({"code": _as_function(row["test"])})
+    plan = _plan_of_loop(row["test"]) or _plan_as_written(
+        row["test"], {"code": _as_function(row["test"])}
+    )
     text = text_of(row, ("text", "prompt", "content"))
     example = row["test_list"][0].strip()
     return CodeProblem(f"{text}\n\nFor example: {example}", plan, solution_of(row))
@@ -70,9 +75,20 @@ def _plan_of_loop(code: str, entry: str = "", prompt: str = "") -> Plan | None:
 def _plan_of_tests(name: str, prompt: str, tests: tuple[ValueTest, ...]) -> Plan:
     """Return the plan, with half a second for each input and 30 at most."""
     before = prompt.partition(f"def {name}(")[0] if prompt else ""
-    seconds = min(len(tests) / 2, 30.0) / 5.0
+    seconds = min(len(tests) / 2, _MOST_S) / _PYTHON
     limits = RowLimits(max(seconds, 0.1), None, room_for(tests).output_mb, contest=True)
     return Plan("values", tests, before, limits=limits)
+
+
+def _plan_as_written(code: str, tests: dict[str, str]) -> Plan:
+    """Return the plan of another form: one run of all inputs gets the time of many.
+
+    Tests that reckon with a reference of their own get the memory that EvalPlus gives to all: with
+    the usual GiB the reference of one row does not come to its end.
+    """
+    memory_mb = _MEMORY_MB if "ref_func" in code else None
+    limits = RowLimits(_MOST_S / _PYTHON, memory_mb, contest=True)
+    return replace(plan_of_tests(tests), limits=limits)
 
 
 def _as_function(code: str) -> str:
