@@ -1,6 +1,7 @@
 """What ``mint-grpo ENV --estimate`` says of a step, beside what the step then takes.
 
     python -m benchmarks.estimate            # four shapes; some minutes
+    python -m benchmarks.estimate --choose 2x2   # those whose name holds this
     python -m benchmarks.estimate --clock    # by the clock and on all cores, on a quiet machine
 
 A shape is prompts x responses of each, and tokens of a prompt and of a response. All responses have
@@ -47,6 +48,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--clock", action="store_true", help="seconds of the clock, all cores")
+    parser.add_argument("--choose", default="", help="those whose name holds this")
     options = parser.parse_args()
 
     from trainers.backends import LoraParams
@@ -58,7 +60,7 @@ def main() -> int:
     backend = LocalBackend(lora=LoraParams(RANK, train_unembed=False), threads=threads)
     print("| step | sampling, told and measured | update | step | off by |\n|---|---|---|---|---|")
     worst = 0.0
-    for shape in SHAPES:
+    for shape in (shape for shape in SHAPES if options.choose in str(shape)):
         told = cost.cost_of(backend, shape.contexts(), shape.group, [shape.tokens])
         sample_s, update_s = measure(backend, shape, clock)
         pairs = [

@@ -64,6 +64,9 @@ class _Trainer(click.Command):
         self.params += [
             _option(name, kinds[name], helps[name]) for name in kinds if name not in ("env", "data")
         ]
+        if env != "sft":
+            told = "say what a step costs, and train nothing"
+            self.params.append(click.Option(["--estimate"], is_flag=True, help=told))
         return super().make_context(info_name, args, parent, **extra)
 
 
