@@ -7,7 +7,11 @@ Eight clients ask for one sum after the other, each as soon as it has the last: 
 fifty, in turns. Those send eight endless programs each, go away after a moment, and come again.
 Every client has an address of its own, since that is what a client is. Ends with 1 if the slowest
 sums (p99) beside them take a second or more, if fewer sums are answered than 90 % of what it is
-alone, or if one is answered wrongly. On Linux, where all of 127.0.0.0/8 is this machine.
+alone, or if one is answered wrongly.
+
+What a sum costs the server's own process in CPU time is told too: that process is the bottleneck,
+and other work on the machine moves it less than it moves sums a second. On Linux, where all of
+127.0.0.0/8 is this machine.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import psutil
 
 import mint_envs
 from tests.soak_sessions import free_port, start_server, wait_until_ready
@@ -43,6 +48,11 @@ class Found:
     wrong: int = 0
     left: int = 0
     wall_s: float = 0.0
+    cpu_s: float = 0.0  # of the server's own process
+
+    @property
+    def cpu_of_one(self) -> float:
+        return self.cpu_s / len(self.seconds)
 
     @property
     def rate(self) -> float:
@@ -56,7 +66,7 @@ class Found:
         return (
             f"{self.rate:7.0f} sums/s, p50 {np.median(self.seconds) * 1e3:6.1f} ms, p99 "
             f"{self.p99 * 1e3:6.1f} ms, most {max(self.seconds) * 1e3:6.1f} ms, {self.wrong} wrong"
-            f", {self.left} requests left"
+            f", {self.left} requests left, {self.cpu_of_one * 1e3:.2f} ms of the server's CPU a sum"
         )
 
 
@@ -107,28 +117,34 @@ async def enemy(port: int, number: int, ends: float, found: Found) -> None:
         await asyncio.sleep(rng.uniform(0.2, 0.8))
 
 
-async def period(port: int, seconds: float, enemies: int) -> Found:
+async def period(port: int, server: psutil.Process, seconds: float, enemies: int) -> Found:
     found, began = Found(), time.monotonic()
+    before = sum(server.cpu_times()[:2])
     ends = began + seconds
     others = [asyncio.create_task(enemy(port, n, ends, found)) for n in range(enemies)]
     await asyncio.gather(*(honest(port, number, ends, found) for number in range(8)))
     found.wall_s = time.monotonic() - began
+    found.cpu_s = sum(server.cpu_times()[:2]) - before
     await asyncio.gather(*others)
     return found
 
 
-async def soak(port: int, options: argparse.Namespace) -> bool:
-    await period(port, 1.0, 0)  # what is measured is known by then to be quick
+async def soak(port: int, server: psutil.Process, options: argparse.Namespace) -> bool:
+    await period(port, server, 1.0, 0)  # what is measured is known by then to be quick
     alone, beside = [], []
     for _ in range(options.rounds):
         for enemies, kept in ((0, alone), (options.enemies, beside)):
-            kept.append(await period(port, options.seconds, enemies))
+            kept.append(await period(port, server, options.seconds, enemies))
             print(f"{'beside ' + str(enemies) if enemies else 'alone':10} {kept[-1]}", flush=True)
             await asyncio.sleep(1)
     share = float(np.median([b.rate / a.rate for a, b in zip(alone, beside, strict=True)]))
+    costs = float(
+        np.median([a.cpu_of_one / b.cpu_of_one for a, b in zip(alone, beside, strict=True)])
+    )
     slowest = max(one.p99 for one in beside)
     print(
-        f"throughput beside them {share:.0%} of what it is alone (median of {options.rounds}); "
+        f"throughput beside them {share:.0%} of what it is alone (median of {options.rounds}), "
+        f"by the server's CPU a sum {costs:.0%}; "
         f"p99 of a sum {slowest * 1e3:.0f} ms at most; load of the machine "
         f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     )
@@ -147,7 +163,7 @@ def main() -> int:
         server = start_server(port, Path(folder), "--offer", ENV)
         try:
             wait_until_ready(f"http://127.0.0.1:{port}")
-            sound = asyncio.run(soak(port, options))
+            sound = asyncio.run(soak(port, psutil.Process(server.pid), options))
         finally:
             server.terminate()
             server.wait(60)

@@ -109,7 +109,6 @@ class _Piece:
     items: list[Any]
     quick: bool
     home: Home | None
-    wait_s: float  # before it is begun
     done: asyncio.Future[tuple[list[Any], float]]
     since: float = field(default_factory=time.monotonic)
     running: Future[Any] | None = None
@@ -118,8 +117,6 @@ class _Piece:
 
     def suits(self, slot: int, now: float) -> bool:
         """Whether a slot may have it: its home, or any, if it has none or has waited for it."""
-        if now - self.since < self.wait_s:
-            return False
         if self.home is None or self.home.slot == slot:
             return True
         return not self.home.only and now - self.since > _HOMESICK_S
@@ -169,6 +166,7 @@ class Desk:
             NoRoom: as ``run``.
         """
         with self._taken_in(1) as client:
+            await self._keep_waiting(client, (function, type(task)))
             piece = self._piece(client, function, task, [item], home)
             (found,) = await self._found(piece)
             return found, piece.slot
@@ -200,6 +198,7 @@ class Desk:
     async def _run(
         self, client: str, function: Work, task: Task[Any] | None, items: Sequence[Any]
     ) -> list[Any]:
+        await self._keep_waiting(client, (function, type(task)))
         size = self._piece_size((function, type(task)), len(items))
         pieces = [
             self._piece(client, function, task, list(items[i : i + size]))
@@ -219,16 +218,31 @@ class Desk:
         self, client: str, function: Work, task: Task[Any] | None, items: list[Any],
         home: Home | None = None,
     ) -> _Piece:  # fmt: skip
-        quick = self._seconds.get((function, type(task)), math.inf) < _QUICK_S
         done = asyncio.get_running_loop().create_future()
-        wait_s = 0.0 if quick else self._wait_of(client)
-        return _Piece(client, function, task, items, quick, home, wait_s, done)
+        quick = self._is_quick((function, type(task)))
+        return _Piece(client, function, task, items, quick, home, done)
+
+    def _is_quick(self, kind: tuple[Work, type]) -> bool:
+        return self._seconds.get(kind, math.inf) < _QUICK_S
+
+    async def _keep_waiting(self, client: str, kind: tuple[Work, type]) -> None:
+        """Let slow work of a client wait, if others of it were given up.
+
+        It waits here, whole, and not as pieces in the queue: of fifty clients that come and leave,
+        each request would be cut, queued, looked at for each sum of others, and taken out again.
+        """
+        wait_s = 0.0 if self._is_quick(kind) else self._wait_of(client)
+        if not wait_s:
+            return
+        try:
+            await asyncio.sleep(wait_s)
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
 
     async def _found(self, piece: _Piece) -> list[Any]:
         (self._quick if piece.quick else self._slow).put(piece.client, piece)
         self._begin_next()
-        if piece.wait_s:
-            asyncio.get_running_loop().call_later(piece.wait_s, self._begin_next)
         if piece.home is not None and piece.slot < 0 and not piece.home.only:
             asyncio.get_running_loop().call_later(_HOMESICK_S, self._begin_next)
         try:

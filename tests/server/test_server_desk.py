@@ -213,6 +213,31 @@ def test_what_nobody_waits_for_is_not_begun_and_what_runs_is_ended() -> None:
     asyncio.run(play())
 
 
+def test_work_that_waits_for_its_client_is_not_in_the_queue_meanwhile() -> None:
+    """What others ask for would look at each piece of it, time and again."""
+
+    async def play() -> None:
+        executor = ByHand(2)
+        desk = Desk(executor, 100)
+        desk._keep_wait("leaves", 0.05)
+        CLIENT.set("leaves")
+        gone = asyncio.create_task(desk.run(slow, None, [f"gone {i}" for i in range(8)]))
+        await asyncio.sleep(0)
+        assert not len(desk._slow)
+        assert desk.waiting == 8
+        gone.cancel()
+        await asyncio.wait([gone])
+        assert (desk.waiting, desk.given_up, executor.names()) == (0, 1, [])
+        stays = await asked(desk, "leaves", slow, "stays")
+        assert executor.names() == []
+        while not executor.names():
+            await asyncio.sleep(0.01)
+        executor.end()
+        assert await stays == ["stays"]
+
+    asyncio.run(play())
+
+
 def test_a_client_has_a_quota() -> None:
     async def play() -> None:
         executor = ByHand(1)
