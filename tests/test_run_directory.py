@@ -166,6 +166,32 @@ def test_a_resumed_run_stays_in_its_folder(
     assert "leave --run-dir out" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--digits", "3"], ["--digits 3", "digits=1"]),
+        (["--env-settings", '{"digits": 1, "terms": 3}'], ["--terms 3", "terms=2"]),
+        (["--env-settings", '{"terms": 2}'], ["--digits 2", "digits=1"]),
+    ],
+)
+def test_a_resumed_run_keeps_its_environment(
+    folder: Path, given: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*.json*")}
+    assert main(["--resume", "r", "--steps", "5", *given]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1
+    assert all(word in error for word in [*words, "--init-from r"]), error
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_settings_of_the_environment_may_be_said_again_and_others_changed(folder: Path) -> None:
+    said = ["--digits", "1", "--operators", "+", "--eval-problems", "20", "--eval-every", "5"]
+    assert main(["--resume", "r", "--steps", "5", *said]) == 0
+    stored = json.loads((folder / "config.json").read_text())
+    assert (stored["steps"], stored["eval_problems"]) == (5, 20)
+
+
 def test_metrics_with_keys_missing_are_still_drawn(folder: Path) -> None:
     (folder / "metrics.jsonl").write_text('{"step": 1}\n{"step": 2, "reward": 0.5}\n')
     assert main(["--resume", "r", "--steps", "5"]) == 0

@@ -200,7 +200,24 @@ def _resume(folder: Path, argv: Sequence[str], key: str | None, base_url: str | 
     config, _ = _read(env, argv, key, [], where, stored)
     if config.run_dir != stored.get("run_dir"):
         raise TrainerError(f"--resume goes on in {folder}: leave --run-dir out, or copy the folder")
+    if isinstance(config, TrainConfig):
+        _check_same(folder, env, stored.get("env_settings", {}), config.env_settings)
     return Command(config, folder, True, key, base_url)
+
+
+def _check_same(folder: Path, env: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse other settings of the environment: half of the curve would be of another task."""
+    own = own_settings(env)
+    for name in sorted({*then, *now}):
+        default = own[name].default if name in own else None
+        was, wanted = then.get(name, default), now.get(name, default)
+        if json.dumps(was, default=str) != json.dumps(wanted, default=str):
+            option = f"--{own[name].name.replace('_', '-') if name in own else name}"
+            raise TrainerError(
+                f"{option} {wanted}: {folder} was trained with {name}={was}, and goes on with it. "
+                f"Leave {option} out, or begin a new run with its weights: "
+                f"mint-grpo {env} {option} {wanted} --init-from {folder}"
+            )
 
 
 def _read(
@@ -252,6 +269,7 @@ class _Flag:
     name: str  # of the option; "env_seed" if the trainer has a "seed" of its own
     type: Any
     help: str
+    default: Any
 
 
 def own_settings(env: str) -> dict[str, _Flag]:
@@ -272,7 +290,9 @@ def own_settings(env: str) -> dict[str, _Flag]:
     for name, setting in found.items():
         option = f"env_{name}" if name in (*TrainConfig.model_fields, "preset") else name
         default = "" if setting.default is None else f" (default: {setting.default})"
-        flags[name] = _Flag(option, setting.type, f"[{env}] {setting.help}{default}")
+        flags[name] = _Flag(
+            option, setting.type, f"[{env}] {setting.help}{default}", setting.default
+        )
     return flags
 
 
