@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import json
 from pathlib import Path
@@ -15,7 +16,7 @@ from mint_envs.audit.audit import AuditOptions, audit
 from mint_envs.audit.audit_code import CodeSettings
 from mint_envs.code import grade
 from mint_envs.code.cases import Names
-from mint_envs.code.names import BUILTINS, expression_names
+from mint_envs.code.names import BUILTINS, expression_names, global_names
 from mint_envs.code.plan import make_plan
 from mint_envs.code.rows import read_code_row
 from mint_envs.sandbox.inside.names import readings
@@ -445,3 +446,13 @@ def test_plain_calls_carry_no_names() -> None:
     for tests in ([("f(1)", 2)], {"code": "assert f(1) == 2\nassert abs(f(2) - 1) < 1e-6"}):
         assert not any(test.names for test in make_plan(tests).tests)
     assert "max" in dir(builtins)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "code",
+    ["f(x, key=y)[z:1]", "assert f(*a) == {b: [c, (d,)]}", "a.b = c = f(d)", "x[i] = not y",
+     "f(lambda x: x + y)", "[x for x in y]", "(x := y)", "import a.b", "def g(a=b): return c"],
+)  # fmt: skip
+def test_names_seen_at_a_glance_are_those_of_pythons_tables(code: str) -> None:
+    assert global_names(ast.parse(code)) == global_names(code)

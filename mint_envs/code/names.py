@@ -56,6 +56,8 @@ class Globals:
 
 
 def global_names(code: str | ast.AST) -> Globals:
+    if isinstance(code, ast.AST) and (found := _plain_names(code)) is not None:
+        return found
     code = code if isinstance(code, str) else getattr(code, "text", "") or ast.unparse(code)
     top = symtable.symtable(code, "tests", "exec")
     bound = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
@@ -68,6 +70,33 @@ def global_names(code: str | ast.AST) -> Globals:
         used |= {s.get_name() for s in symbols if s.is_referenced()}
         bound |= {s.get_name() for s in symbols if s.is_declared_global() and s.is_assigned()}
     return Globals(frozenset(used), frozenset(bound))
+
+
+def _plain_names(node: ast.AST) -> Globals | None:
+    """Return the names of calls and literals, which are seen at a glance; None of any other code.
+
+    Of most tests that is all, and Python's own tables of names take many times as long.
+    """
+    used: set[str] = set()
+    bound: set[str] = set()
+    left = [node]
+    while left:
+        part = left.pop()
+        if isinstance(part, ast.Name):
+            (used if isinstance(part.ctx, ast.Load) else bound).add(part.id)
+        elif not isinstance(part, _PLAIN):
+            return None
+        elif not isinstance(part, ast.Constant):
+            left += ast.iter_child_nodes(part)
+    return Globals(frozenset(used), frozenset(bound))
+
+
+_PLAIN = (
+    ast.Module, ast.Expr, ast.Assert, ast.Assign, ast.Call, ast.keyword, ast.Starred, ast.Constant,
+    ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Attribute, ast.Subscript, ast.Slice, ast.Compare,
+    ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.expr_context, ast.operator, ast.unaryop,
+    ast.boolop, ast.cmpop,
+)  # fmt: skip
 
 
 def root_of(node: ast.AST) -> ast.Name | None:
@@ -96,7 +125,7 @@ def expression_names(text: str, entry: str = "") -> Names:
     if BUILTINS.isdisjoint(re.findall(r"\w+", text)):
         return ()
     tree = ast.parse(text)
-    used = global_names(text).used
+    used = global_names(tree).used
     python = (used & BUILTINS) - {entry}
     own = set() if entry or used - BUILTINS - modules_in(tree) else _meant_names([tree]) & python
     return _sorted_names(python - own, [own])
