@@ -303,6 +303,35 @@ def test_one_token_responses_and_single_datums(folder: str) -> None:
     assert np.isfinite(result.metrics["loss"])
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lr": 1e-3},
+        {"betas": (0.5, 0.9)},
+        {"eps": 1.0},
+        {"weight_decay": 10.0},
+        {"grad_clip": 1e-3},
+    ],
+    ids=str,
+)
+def test_each_setting_of_the_optimizer_changes_what_is_learned(
+    folder: str, change: dict[str, Any]
+) -> None:
+    """After two updates of which one has a larger gradient: Adam alone does not see its size."""
+
+    def learned(**settings: Any) -> Any:
+        made = backend(folder)
+        for size in (1.0, 5.0):
+            datums = [
+                Datum(d.tokens, d.mask, d.logprobs, size * d.mask)
+                for d in datums_of([CONTEXTS[0]], [[Sample((70, 71), (-1.0, -1.0))]])
+            ]
+            made.update(datums, "importance_sampling", {}, AdamParams(**{"lr": 1e-2, **settings}))
+        return made.logprobs(datums)[0]
+
+    assert np.abs(learned(**change) - learned()).max() > 1e-3
+
+
 def test_base_log_probs_ignore_lora(folder: str) -> None:
     made = backend(folder)
     datums = datums_of([CONTEXTS[0]], [[Sample((70, 71, 72), (-1.0, -1.0, -1.0))]])

@@ -13,6 +13,7 @@ import pytest
 from tokenizers_for_tests import small_tokenizer
 
 from mint_envs import ByteTokenizer
+from mint_envs.datasets import placed_rows
 from mint_envs.jsonl import whole_rows
 from mint_envs.tokens import Codec
 from trainers.__main__ import main
@@ -77,6 +78,19 @@ def test_a_file_of_its_own_is_held_out_whole() -> None:
 def test_few_prompts_are_not_divided_and_nothing_is_called_held_out() -> None:
     assert main(["sft", doubles(28), *ARGV, "--run-dir", "r"]) == 0
     assert not Path("r/eval.jsonl").exists()
+
+
+def test_the_rows_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(file: str) -> Any:
+        read.append(file)
+        return placed_rows(file)
+
+    monkeypatch.setattr("trainers.sft.placed_rows", counted)
+    file = doubles(28)
+    assert main(["sft", file, *ARGV, "--run-dir", "r"]) == 0
+    assert read == [file]
 
 
 def test_a_resumed_run_is_the_uninterrupted_one() -> None:

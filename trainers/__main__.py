@@ -92,19 +92,28 @@ def start(
     config = command.config
     if config.backend == "local" and command.api_key is None and not command.resume:
         print("No MINT_API_KEY: training on this machine, with the local backend.", flush=True)
-    if isinstance(config, SftConfig):
-        given_rows(config)
-    else:
-        _try_environment(config)
+    teach = _loop(config)
     with _claimed(command) as command, sole_use(command.folder):
         if not command.resume:
             claim_folder(command.folder)  # another may have been faster
         # A process may go on after a run: no session of a service is left open.
         with closing(make_backend(command)) as backend:
-            return _run_on(backend, command, begun, told)
+            return _run_on(backend, command, teach, begun, told)
 
 
-def _run_on(backend: Backend, command: Command, begun: Any, told: Any) -> Run:
+def _loop(config: TrainConfig | SftConfig) -> Callable[..., None]:
+    """Return what trains: (config, backend, run).
+
+    A wrong setting, a broken row or a data set that cannot be divided is found here, before the
+    model is loaded.
+    """
+    if isinstance(config, SftConfig):
+        return partial(fit, given_rows(config))
+    _try_environment(config)
+    return train
+
+
+def _run_on(backend: Backend, command: Command, teach: Any, begun: Any, told: Any) -> Run:
     """Train in ``command.folder``, which no other process uses."""
     config, folder = settled(command.config, backend), command.folder
     sinks = open_sinks(config, folder)
@@ -117,10 +126,7 @@ def _run_on(backend: Backend, command: Command, begun: Any, told: Any) -> Run:
     run = Run(folder, config, log, command.resume)
     try:
         log.begin()
-        if isinstance(config, SftConfig):
-            fit(config, backend, run)
-        else:
-            train(config, backend, run)
+        teach(config, backend, run)
     finally:
         log.close()
         with suppress(TrainerError):
@@ -248,7 +254,7 @@ def settled(config: Config, backend: Backend) -> Config:
 
 
 def _try_environment(config: TrainConfig) -> None:
-    """Find a wrong setting, a broken data set or one that cannot be divided, before the model."""
+    """Make the environment and divide its problems, to no other end than to see that it can be."""
     with closing(EnvPool(config.env, 1, None, config.env_settings)) as pool:
         ours = pool.task is not None
     if ours:  # another's may be slow to reset

@@ -64,18 +64,24 @@ class GivenRow:
         return json.dumps(self.prompt, sort_keys=True)
 
 
-def fit(config: SftConfig, backend: Backend, run: Run) -> None:
-    """Train ``backend`` on the rows of ``config.data``, from ``run.next_step`` to the last.
+def fit(
+    given: tuple[Sequence[GivenRow], Sequence[GivenRow]],
+    config: SftConfig,
+    backend: Backend,
+    run: Run,
+) -> None:
+    """Train ``backend`` on rows, from ``run.next_step`` to the last.
 
-    Which rows a step has follows from ``config.seed`` and the step alone, so a resumed run goes on
-    as the uninterrupted one would have.
+    ``given`` are those to train on and those held out, as ``given_rows`` returns them. Which rows
+    a step has follows from ``config.seed`` and the step alone, so a resumed run goes on as the
+    uninterrupted one would have.
 
     Raises:
-        TrainerError: a row is broken, or longer than the model's context: file, line and field;
-            the rows are gone through before the warm-up is over.
+        TrainerError: a row is longer than the model's context, or its template refuses it (file and
+            line); the warm-up is as long as the run.
     """
     codec = Codec(backend.tokenizer)
-    trained, held = given_rows(config)
+    trained, held = given
     datums = [row_datum(row, codec, backend.max_context) for row in trained]
     kept = [row_datum(row, codec, backend.max_context) for row in held]
     batch = min(config.batch, len(datums))

@@ -40,9 +40,10 @@ class Sum:
 
 @dataclass(slots=True)
 class Asked:
-    """A problem in one run: its rewards, and the newest response."""
+    """A problem in one run: its episodes, measured or not, its rewards, and the newest response."""
 
     prompt: str
+    many: int = 0
     rewards: Sum = field(default_factory=Sum)
     response: str = ""
 
@@ -62,6 +63,7 @@ class Side:
         for one in group:
             asked = self.problems.setdefault(problem_of(one), Asked(one.prompt))
             asked.response = one.turns[-1]
+            asked.many += 1
             if one.reward is not None:
                 rewards.add(one.reward)
                 asked.rewards.add(one.reward)
@@ -185,14 +187,10 @@ def by_problem(rollouts: Rollouts, wanted: TranscriptFilter, most: int) -> list[
     Of at most ``most`` episodes, and at least one problem: of more problems than that, those that
     are evenly spread over all, by their mean reward.
     """
-    found = one_side(rollouts, wanted)
-    order = sorted(found.problems, key=lambda name: (_hardness(found.problems[name]), name))
-    counts: dict[str, int] = {}
-    for one in rollouts.transcripts:
-        if wanted.takes(one):
-            counts[problem_of(one)] = counts.get(problem_of(one), 0) + 1
+    problems = one_side(rollouts, wanted).problems
+    order = sorted(problems, key=lambda name: (_hardness(problems[name]), name))
     many = len(order)
-    while many > 1 and sum(counts[name] for name in _evenly(order, many)) > most:
+    while many > 1 and sum(problems[name].many for name in _evenly(order, many)) > most:
         many = min(many - 1, max(1, many * 9 // 10))
     place = {name: number for number, name in enumerate(_evenly(order, many))}
     kept = [one for one in rollouts.transcripts if wanted.takes(one) and problem_of(one) in place]

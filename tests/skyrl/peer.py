@@ -7,7 +7,6 @@ ordinary test run, whose environment has no SkyRL; nothing in here is skipped fo
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import signal
@@ -227,30 +226,48 @@ def test_unknown_model(skyrl: SkyRL) -> None:
         MintBackend("Qwen/None", LORA, "tml-any", skyrl.url)
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("trainers.__main__") is None, reason="there is no mint-grpo here"
-)
+SIZES = ("--batch", "4", "--group", "4", "--max-tokens", "4", "--rank", "8")
+
+
+def mint_grpo(skyrl: SkyRL, *options: str) -> subprocess.Popen[str]:
+    """Start the command beside this process."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "trainers", *options],
+        env={**os.environ, "MINT_API_KEY": "tml-any", "MINT_BASE_URL": skyrl.url},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def said(client: subprocess.Popen[str], code: int = 0) -> str:
+    """Return what the command said, once it has ended with this exit code."""
+    out, error = client.communicate(timeout=560)
+    assert client.returncode == code, error
+    return out or error
+
+
+def training(skyrl: SkyRL, *options: str) -> subprocess.Popen[str]:
+    """Start training on sums."""
+    task = ("mint/Math-v0", "--digits", "1", "--backend", "mint", "--base-model", skyrl.model)
+    return mint_grpo(skyrl, *task, *SIZES, *options)
+
+
+def rows(run: Path, name: str) -> list[dict[str, Any]]:
+    """Return the whole lines of a file of the run, as far as there are any."""
+    path = run / name
+    text = path.read_text() if path.exists() else ""
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
 def test_mint_grpo(skyrl: SkyRL, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    env = {**os.environ, "MINT_API_KEY": "tml-any", "MINT_BASE_URL": skyrl.url}
-
-    def mint_grpo(*options: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "trainers", *options],
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=280,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    sizes = ("--batch", "4", "--group", "4", "--max-tokens", "4", "--rank", "8")
-    task = ("mint/Math-v0", "--digits", "1", "--backend", "mint", "--base-model", skyrl.model)
-    out = mint_grpo(*task, *sizes, "--steps", "2", "--run-dir", str(run))
-    assert "Saved: tinker://" in out
-    out = mint_grpo(*task, *sizes, "--steps", "4", "--resume", str(run))
-    assert "Saved: tinker://" in out
-    lines = (run / "metrics.jsonl").read_text().splitlines()
-    steps = [json.loads(line)["step"] for line in lines]
-    assert steps == list(range(steps[0], steps[0] + 4))
+    assert "Saved: tinker://" in said(training(skyrl, "--steps", "2", "--run-dir", str(run)))
+    assert "Saved: tinker://" in said(mint_grpo(skyrl, "--steps", "4", "--resume", str(run)))
+    assert [row["step"] for row in rows(run, "metrics.jsonl")] == [1, 2, 3, 4]
+    refused = said(mint_grpo(skyrl, "export", str(run), "--merged", str(tmp_path / "model")), 2)
+    assert "tinker://" in refused  # the weights are there, and it says where
+    warm = tmp_path / "warm"
+    assert "Saved" in said(
+        training(skyrl, "--steps", "1", "--init-from", str(run), "--run-dir", str(warm))
+    )
