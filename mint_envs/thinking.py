@@ -75,13 +75,18 @@ _MARK = re.compile(
 )
 
 
+#: What begins neither a mark nor what is quoted.
+_PLAIN = r"""[^\\"'`<\[◁"""
+
+
 def _tokens(kinds: str, wordy: bool = False) -> re.Pattern[str]:
     """Return what takes plain text and the next token: what is quoted, one of ``kinds``, or a sign.
 
     What begins no token is skipped as fast as can be.
     """
-    plain = rf"[^\\\"'`~<\[◁{'t' if wordy else ''}]*+"
-    return re.compile(rf"{plain}(?:{_QUOTED}|{kinds}|``++|[\s\S])", re.MULTILINE)
+    return re.compile(
+        rf"{_PLAIN}~{'t' if wordy else ''}]*+(?:{_QUOTED}|{kinds}|``++|[\s\S])", re.MULTILINE
+    )
 
 
 _KINDS = f"(?P<fence>{_FENCE})|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})"
@@ -180,12 +185,8 @@ def _end_of_fence(text: str, fence: str, at: int) -> int:
 
 def _end_of_thought(text: str, opening: str, at: int) -> int:
     """Return where the block ends that ``opening`` begins: the end of the text if it is open."""
-    tokens = _closing_pattern(opening[:_TELLING])
-    while match := tokens.match(text, at):
-        at = match.end()
-        if match.lastgroup == "end":
-            return at
-    return len(text)
+    match = _closing_pattern(opening[:_TELLING]).match(text, at)
+    return match.end() if match else len(text)
 
 
 @lru_cache(64)
@@ -203,7 +204,9 @@ def _ends_of(kind: str) -> re.Pattern[str]:
         end = CHANNELS[kind]
     else:
         end = re.escape(TOKENS[kind]) if kind in TOKENS else rf"</(?i:{kind})[ \t]*+>"
-    return _tokens(f"(?P<end>{end})")
+    # In one pattern, not token by token: an open thought may hold a megabyte of signs.
+    inside = rf"{_PLAIN}]++|(?:(?!{end})[{re.escape(_FIRST)}])++|{_QUOTED}|``++|[\\\"'`]"
+    return re.compile(rf"(?:{inside})*+(?:{end})", re.MULTILINE)
 
 
 def without(text: str, spans: list[tuple[int, int]], filling: str) -> str:
