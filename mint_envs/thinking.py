@@ -77,20 +77,30 @@ _MARK = re.compile(
 
 #: What begins neither a mark nor what is quoted.
 _PLAIN = r"""[^\\"'`<\[◁"""
+#: So many tokens are passed at once: a text may hold a megabyte of signs.
+_AT_ONCE = 500
 
 
-def _tokens(kinds: str, wordy: bool = False) -> re.Pattern[str]:
-    """Return what takes plain text and the next token: what is quoted, one of ``kinds``, or a sign.
+def _speech(wordy: bool) -> re.Pattern[str]:
+    """Return what takes some of what begins no thought, and the fence or mark that follows.
 
-    What begins no token is skipped as fast as can be.
+    Where what it takes ends by itself, it took nothing else, and is to be asked again.
     """
-    return re.compile(
-        rf"{_PLAIN}~{'t' if wordy else ''}]*+(?:{_QUOTED}|{kinds}|``++|[\s\S])", re.MULTILINE
+    signs = f"[{re.escape(_FIRST)}{'t' if wordy else ''}]"
+    passed = "|".join(
+        [
+            rf"{_PLAIN}~{'t' if wordy else ''}]++",
+            _QUOTED,
+            rf"(?!{_OPENING}|{_CLOSING}){signs}",
+            rf"(?!{_FENCE})(?:``++|[`~])",
+            r"""[\\"']""",
+        ]
     )
+    kinds = f"(?P<fence>{_FENCE})|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})"
+    return re.compile(rf"(?:{passed}){{0,{_AT_ONCE}}}+(?:{kinds})?+", re.MULTILINE)
 
 
-_KINDS = f"(?P<fence>{_FENCE})|(?P<opening>{_OPENING})|(?P<closing>{_CLOSING})"
-_PLAIN_SPEECH, _WORDY_SPEECH = _tokens(_KINDS), _tokens(_KINDS, wordy=True)
+_PLAIN_SPEECH, _WORDY_SPEECH = _speech(wordy=False), _speech(wordy=True)
 _OPENED, _CLOSED = re.compile(_OPENING), re.compile(_CLOSING)
 _NEXT_FENCE = re.compile(_FENCE, re.MULTILINE)
 

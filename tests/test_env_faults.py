@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import threading
 import time
@@ -82,6 +83,9 @@ class Bad(Task[int]):
 mint_envs.register("bad/Bad-v0", Bad)
 
 
+_NUMBERS = itertools.count()
+
+
 class Turns(gym.Env[Any, Any]):
     """Three turns; what is said depends on all acts so far. ``left`` more calls fail.
 
@@ -113,7 +117,7 @@ class Turns(gym.Env[Any, Any]):
         if self._turn == (3 if self._late and Turns.left == 2 else 2):
             self._perhaps_fail("step")
         self._sum = (self._sum + sum(map(int, action))) % 200
-        said = np.random.default_rng().integers(200) if self._chance else self._sum
+        said = next(_NUMBERS) % 200 if self._chance else self._sum  # never the same twice
         return np.array([said]), self._sum / 200, self._turn == 3, False, {}
 
 
