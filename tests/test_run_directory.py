@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,8 @@ from mint_envs.jsonl import cut_rows, whole_rows
 from trainers.__main__ import main
 from trainers.backends import UpdateResult
 from trainers.backends.bandit import BanditBackend
+from trainers.command import _check_same
+from trainers.errors import TrainerError
 from trainers.stored import read_state
 
 ARGV = [
@@ -190,6 +193,16 @@ def test_settings_of_the_environment_may_be_said_again_and_others_changed(folder
     assert main(["--resume", "r", "--steps", "5", *said]) == 0
     stored = json.loads((folder / "config.json").read_text())
     assert (stored["steps"], stored["eval_problems"]) == (5, 20)
+
+
+def test_where_and_how_fast_an_environment_runs_may_change() -> None:
+    _check_same(Path("r"), "mint/Code-v0", {"sandbox": "docker"}, {"sandbox": "auto"})
+    _check_same(Path("r"), "mint/Chat-v0", {"judge_retries": 1}, {"judge_retries": 9})
+    _check_same(Path("r"), "mint/Chat-v0", {"level": "easy", "x": 60}, {"level": "easy", "x": 60.0})
+    with pytest.raises(
+        TrainerError, match=re.escape("--env-settings '{\"size\": 4}' --init-from r")
+    ):
+        _check_same(Path("r"), "CartPole-v1", {}, {"size": 4})
 
 
 def test_metrics_with_keys_missing_are_still_drawn(folder: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import shlex
 import sys
 import typing
 from collections.abc import Mapping, Sequence
@@ -205,19 +206,37 @@ def _resume(folder: Path, argv: Sequence[str], key: str | None, base_url: str | 
     return Command(config, folder, True, key, base_url)
 
 
+#: Settings of environments that say where and how fast something runs, and not what is asked.
+_MAY_CHANGE = frozenset(
+    (
+        "judge_cache", "judge_concurrency", "judge_key_env", "judge_retries", "judge_timeout_s",
+        "mcp_timeout_s", "python", "sandbox",
+    )
+)  # fmt: skip
+
+
 def _check_same(folder: Path, env: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse other settings of the environment: half of the curve would be of another task."""
     own = own_settings(env)
-    for name in sorted({*then, *now}):
+    for name in sorted({*then, *now} - _MAY_CHANGE):
         default = own[name].default if name in own else None
         was, wanted = then.get(name, default), now.get(name, default)
-        if json.dumps(was, default=str) != json.dumps(wanted, default=str):
-            option = f"--{own[name].name.replace('_', '-') if name in own else name}"
-            raise TrainerError(
-                f"{option} {wanted}: {folder} was trained with {name}={was}, and goes on with it. "
-                f"Leave {option} out, or begin a new run with its weights: "
-                f"mint-grpo {env} {option} {wanted} --init-from {folder}"
-            )
+        if _plainly(was) == _plainly(wanted):
+            continue
+        option = f"--{own[name].name.replace('_', '-')}" if name in own else name
+        given = f"{option} {shlex.quote(str(wanted))}"
+        if name not in own or not isinstance(wanted, str | int | float):
+            given = f"--env-settings {shlex.quote(json.dumps(now, default=str))}"
+        raise TrainerError(
+            f"{option} {wanted}: {folder} was trained with {name}={was}, and goes on with it. "
+            f"Leave {option} out, or begin a new run with its weights, and with the other options "
+            f"that it had: mint-grpo {env} {given} --init-from {folder}"
+        )
+
+
+def _plainly(value: object) -> object:
+    """A value as a file of settings has it: a tuple is a list, and 60 is 60.0."""
+    return json.loads(json.dumps(value, default=str))
 
 
 def _read(
