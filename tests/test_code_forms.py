@@ -173,6 +173,35 @@ def test_a_loop_of_calls_is_judged_as_the_same_asserts_in_turn(name: str, right:
     assert score(program, {"code": code, "entry_point": "f"}) == float(right)
 
 
+READS_AHEAD = """
+import sys, marshal
+def f(n):
+    g = sys._getframe(1)
+    while g:
+        s = g.f_locals.get("sent")
+        if isinstance(s, list) and s and isinstance(s[0], bytes):
+            a = [marshal.loads(x)[0] for x in s]
+            return (a + [37])[a.index(n) + 1]
+        g = g.f_back
+"""
+
+
+@pytest.mark.parametrize("row", ["i, o", "[i, o]", "{'in': i, 'out': o}"])
+def test_arguments_that_answer_another_call_are_not_sent_ahead(row: str) -> None:
+    """The next prime: the argument of each call is the answer to the one before."""
+    primes = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37]
+    taken = "t['in']) == t['out']" if row[0] == "{" else "t[0]) == t[1]"
+    lines = f"    ps = {primes}\n    ts = [({row}) for i, o in zip(ps, ps[1:])]\n"
+    code = f"def check(f):\n{lines}    for t in ts:\n        assert f({taken}\n"
+    right = f"def f(n):\n    return min(p for p in {primes} if p > n)\n"
+    tests = {"code": code, "entry_point": "f"}
+    assert (score(right, tests), score(READS_AHEAD, tests)) == (1.0, 0.0)
+    loop = "for i, o in zip(ps, ps[1:]):\n        assert f(i) == o\n"
+    code = f"def check(f):\n    ps = {primes}\n    {loop}"
+    tests = {"code": code, "entry_point": "f"}
+    assert (score(right, tests), score(READS_AHEAD, tests)) == (1.0, 0.0)
+
+
 def test_a_loop_of_calls_may_give_numbers_of_many_digits() -> None:
     code = "def check(f):\n    for x in range(20):\n        assert f(x) == [10 ** 5000 + x, x]\n"
     for program, right in (("return [10 ** 5000 + x, x]", 1.0), ("return [10 ** 5000, x]", 0.0)):

@@ -358,3 +358,6 @@ def test_tests_of_eval_plus_that_reckon_themselves_get_time_and_memory() -> None
     run = plan.limits.of_run(5.0, 1024, "python")
     assert (plan.kind, run.cpu_s, run.memory) == ("split", 30.0, 4 << 30)
     assert grade_many([(ADD, plan)], GradeSettings(), shared(None))[0].score == 1.0
+    other = {**row, "test": "# no ref_func here\nassert add(1, 2) == 3\nassert add(2, 2) == 4\n"}
+    run = read_code_row(other).plan.limits.of_run(1.0, 256, "python")
+    assert (run.cpu_s, run.memory) == (1.0, 256 << 20)  # as was set

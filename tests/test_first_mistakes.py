@@ -102,7 +102,7 @@ MISTAKES: list[tuple[list[str], list[str]]] = [
     (["eval", "minus.py:exact", *POLICY, "--set", "dataset=rows.jsonl"],
      ["from -1 to 1", "ranges=[[-1.0, 1.0]]"]),
     (["eval", "penalty.py:exact", *POLICY, "--set", "dataset=rows.jsonl"],
-     ["from -1 to 0", "ranges=[[-1.0, 0.0]]"]),
+     ["from -1 to 0", "ranges=[[-1.0, highest]]"]),
     (["check", "verl.py:exact", "--set", "dataset=rows.jsonl"],
      ["gave {'acc': 1.0}", "without 'score'", "return {'score': number"]),
     (["check", "rewards.py:exact", "--dataset", "rows.jsonl"], ["--set dataset=FILE"]),

@@ -29,11 +29,12 @@ SAME = [
     (r"\frac{\frac{a}{b}}{c}", "(a/b)/c"),
     (r"\frac{x^{2}}{2}-\frac{y^2}{2}", "x^2/2-y^{2}/2"),
     (r"f\left(\frac{1}{2}\right)=\frac{a}{b}", "f(1/2)=a/b"),
-    (r"\left(-\frac{2}{5}, \frac{1}{5}\right]", r"\left(-2/5, (1/5)\right]"),
+    (r"\left(-\frac{2}{5}, \frac{1}{5}\right]", r"\left(-2/5, 1/5\right]"),
     (r"\left[1&\frac{1}{2}\\\frac{a}{b}&0\right]", r"[1&1/2\\a/b&0]"),
     (r"\frac{e^{-t}}{3}", "e^{-t}/3"),
 ]  # fmt: skip
 OTHER = [
+    (r"\left(\frac{a}{p}\right)=1", "a/p=1"),  # Legendre's symbol
     (r"1 \frac{1}{2}", "11/2"),
     (r"1 \frac{1}{2}", "1/2"),
     (r"\frac{11}{2}", "1 1/2"),

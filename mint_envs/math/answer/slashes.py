@@ -249,12 +249,10 @@ def _ends(parts: tuple[_Part, ...], at: int) -> bool:
 
 
 def _unless_around(parts: tuple[_Part, ...], at: int) -> _Part:
-    """``(1/2)x`` is ``\\frac{1}{2}x``: brackets around a fraction alone say nothing."""
+    """``(1/2)x`` is ``\\frac{1}{2}x``. Where no factor follows, ``(a/p)`` may be another symbol."""
     part = parts[at]
     if not isinstance(part, _Inner) or part.bracket != "(" or len(part.parts) != 1:
         return part
-    inner, after = part.parts[0], parts[at + 1] if at + 1 < len(parts) else "="
+    inner = part.parts[0]
     alone = isinstance(inner, _Inner) and inner.bracket == "/"
-    return (
-        inner if alone and _begins(parts, at) and after not in ("^", "_", "!", "'", "/") else part
-    )
+    return inner if alone and _begins(parts, at) and _factor(parts, at + 1) > at + 1 else part

@@ -15,6 +15,8 @@ from typing import Any
 MISSED = object()
 #: Calls of the first message, times how many in the next, and in the largest.
 _FIRST, _GROWTH, _LARGEST = 8, 4, 512
+#: Longer parts of an item are not looked into.
+_SHORT = 16
 
 
 class Foretold:
@@ -56,12 +58,45 @@ def foretold(
 ) -> Foretold | None:
     """Return the calls of a loop over ``items``; ``expected`` says the arguments of each.
 
-    Only of what JSON could hold, or ``plain`` literals: ``marshal`` would take an array for bytes.
+    None where an argument of one call is what another is to answer: a program sees the arguments
+    of a message before it answers the first. Only of what JSON could hold, or ``plain`` literals:
+    ``marshal`` would take an array for bytes.
     """
     try:
         arguments = expected(items)
         if not plain:
             json.dumps(arguments)
+        if _shows_answers(items, arguments):
+            return None
         return Foretold(what, [marshal.dumps(each, 2) for each in arguments])
     except (TypeError, ValueError, RecursionError):
         return None
+
+
+def _shows_answers(items: list[Any], arguments: list[Any]) -> bool:
+    """Whether an argument of a call stands in an item as something else than an argument."""
+    asked: set[object] = set()
+    told: set[object] = set()
+    for item, given in zip(items, arguments, strict=True):
+        own = {_key(each) for each in given}
+        asked |= own
+        told.update(key for part in _parts(item) if (key := _key(part)) not in own)
+    return not asked.isdisjoint(told)
+
+
+def _parts(item: Any) -> list[Any]:
+    """What stands in an item, and in its parts if they are short."""
+    parts = _inside(item)
+    deeper = (_inside(part) for part in parts)
+    return parts + [each for inside in deeper if len(inside) <= _SHORT for each in inside]
+
+
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _key(value: Any) -> object:
+    """Something to tell a value by: 3 is 3.0."""
+    return value if isinstance(value, int | float | str) else marshal.dumps(value, 2)
