@@ -167,9 +167,9 @@ def levels(response: str, answer: str) -> float:
 @pytest.mark.parametrize(
     ("functions", "told"),
     [
-        (penalty, r"gives rewards from -1 to 0 .*ranges=\[\[-1.0, 0.0\]\]"),
+        (penalty, r"gives rewards from -1 to 0 .*ranges=\[\[-1.0, highest\]\]"),
         (levels, r"gives rewards from 1 to 5 .*ranges=\[\[1.0, 5.0\]\]"),
-        ([exact, penalty], r"ranges=\[\[0.0, 1.0\], \[-1.0, 0.0\]\]"),
+        ([exact, penalty], r"ranges=\[\[0.0, 1.0\], \[-1.0, highest\]\]"),
         (lambda response: -1, r"gives -1 on every one of .*ranges=\[\[lowest, highest\]\]"),
         (lambda response: 1e999 if response else 0.0, r"ranges=\[\[lowest, highest\]\]"),
     ],
