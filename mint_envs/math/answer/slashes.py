@@ -21,6 +21,7 @@ _FRACTIONS = frozenset(("\\frac", "\\dfrac", "\\tfrac"))
 _UNSEEN = frozenset(("\\left", "\\right", "\\displaystyle"))
 _NAMES = frozenset(f"\\{name}" for name in GREEK) | {"\\pi"}
 _FONTS = frozenset(("\\mathrm", "\\mathbf", "\\vec", "\\hat", "\\overline", "\\bar", "\\sqrt"))
+_SLASHED = "(/"  # a round bracket around one fraction, written with a slash
 _PAIRS = {"(": ")", "[": "]", "\\{": "\\}"}
 _CLOSING = frozenset(_PAIRS.values())
 _RELATIONS = frozenset(
@@ -118,7 +119,15 @@ def _with_fractions(parts: tuple[_Part, ...]) -> tuple[_Part, ...]:
 
 
 def _inside(part: _Part) -> _Part:
-    return part if isinstance(part, str) else _Inner(part.bracket, _with_fractions(part.parts))
+    if isinstance(part, str):
+        return part
+    parts = _with_fractions(part.parts)
+    slashed = part.bracket == "(" and _is_fraction(parts) and "/" in part.parts
+    return _Inner(_SLASHED if slashed else part.bracket, parts)
+
+
+def _is_fraction(parts: tuple[_Part, ...]) -> bool:
+    return len(parts) == 1 and isinstance(parts[0], _Inner) and parts[0].bracket == "/"
 
 
 def _fraction(above: tuple[_Part, ...], below: tuple[_Part, ...]) -> _Part:
@@ -249,10 +258,15 @@ def _ends(parts: tuple[_Part, ...], at: int) -> bool:
 
 
 def _unless_around(parts: tuple[_Part, ...], at: int) -> _Part:
-    """``(1/2)x`` is ``\\frac{1}{2}x``. Where no factor follows, ``(a/p)`` may be another symbol."""
+    """``(1/2)`` is ``\\frac{1}{2}``; ``(\\frac{a}{p})``, if no factor follows, may be a symbol."""
     part = parts[at]
-    if not isinstance(part, _Inner) or part.bracket != "(" or len(part.parts) != 1:
+    if not isinstance(part, _Inner) or part.bracket not in ("(", _SLASHED):
         return part
-    inner = part.parts[0]
-    alone = isinstance(inner, _Inner) and inner.bracket == "/"
-    return inner if alone and _begins(parts, at) and _factor(parts, at + 1) > at + 1 else part
+    after = parts[at + 1] if at + 1 < len(parts) else "="
+    if part.bracket == _SLASHED:
+        plain = after not in ("^", "_", "!", "'", "/")
+    else:
+        plain = _is_fraction(part.parts) and _factor(parts, at + 1) > at + 1
+    if plain and _begins(parts, at):
+        return part.parts[0]
+    return _Inner("(", part.parts)
