@@ -53,7 +53,7 @@ def test_it_says_what_a_step_costs_and_makes_no_run(
     }
     total = parts.pop("a step")
     assert total == pytest.approx(sum(parts.values()), abs=0.03)
-    assert re.search(r"^Memory: \d+\.\d GB at most$", said, re.M)
+    assert re.search(r"^Memory: \d+\.\d GB, more where", said, re.M)
     assert re.search(r"^7 steps: ", said, re.M)
     assert list(tmp_path.iterdir()) == []
 

@@ -21,9 +21,9 @@ from mint_envs.jsonl import cut_rows, whole_rows
 from trainers.__main__ import main
 from trainers.backends import UpdateResult
 from trainers.backends.bandit import BanditBackend
-from trainers.command import _check_same
+from trainers.command import own_settings
 from trainers.errors import TrainerError
-from trainers.stored import read_state
+from trainers.stored import check_same_task, read_state
 
 ARGV = [
     "mint/Math-v0", "--digits", "1", "--backend", "bandit", "--batch", "4", "--group", "4",
@@ -196,13 +196,16 @@ def test_settings_of_the_environment_may_be_said_again_and_others_changed(folder
 
 
 def test_where_and_how_fast_an_environment_runs_may_change() -> None:
-    _check_same(Path("r"), "mint/Code-v0", {"sandbox": "docker"}, {"sandbox": "auto"})
-    _check_same(Path("r"), "mint/Chat-v0", {"judge_retries": 1}, {"judge_retries": 9})
-    _check_same(Path("r"), "mint/Chat-v0", {"level": "easy", "x": 60}, {"level": "easy", "x": 60.0})
+    def check(env: str, then: dict[str, Any], now: dict[str, Any]) -> None:
+        check_same_task(Path("r"), env, own_settings(env), then, now)
+
+    check("mint/Code-v0", {"sandbox": "docker"}, {"sandbox": "auto"})
+    check("mint/Chat-v0", {"judge_retries": 1}, {"judge_retries": 9})
+    check("mint/Chat-v0", {"level": "easy", "x": 60}, {"level": "easy", "x": 60.0})
     with pytest.raises(
         TrainerError, match=re.escape("--env-settings '{\"size\": 4}' --init-from r")
     ):
-        _check_same(Path("r"), "CartPole-v1", {}, {"size": 4})
+        check("CartPole-v1", {}, {"size": 4})
 
 
 def test_metrics_with_keys_missing_are_still_drawn(folder: Path) -> None:

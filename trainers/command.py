@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import shlex
 import sys
 import typing
 from collections.abc import Mapping, Sequence
@@ -37,7 +36,7 @@ from mint_envs.registration import find_spec, settings_of, unknown_id
 
 from .config import RunConfig, SftConfig, TrainConfig, defaults_for, kind_of
 from .errors import TrainerError, mistakes_said
-from .stored import read_config
+from .stored import check_same_task, read_config
 
 USAGE = """\
 usage: mint-grpo ENV [options]        train on an environment
@@ -202,41 +201,9 @@ def _resume(folder: Path, argv: Sequence[str], key: str | None, base_url: str | 
     if config.run_dir != stored.get("run_dir"):
         raise TrainerError(f"--resume goes on in {folder}: leave --run-dir out, or copy the folder")
     if isinstance(config, TrainConfig):
-        _check_same(folder, env, stored.get("env_settings", {}), config.env_settings)
+        then, own = stored.get("env_settings", {}), own_settings(env)
+        check_same_task(folder, env, own, then, config.env_settings)
     return Command(config, folder, True, key, base_url)
-
-
-#: Settings of environments that say where and how fast something runs, and not what is asked.
-_MAY_CHANGE = frozenset(
-    (
-        "judge_cache", "judge_concurrency", "judge_key_env", "judge_retries", "judge_timeout_s",
-        "mcp_timeout_s", "python", "sandbox",
-    )
-)  # fmt: skip
-
-
-def _check_same(folder: Path, env: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse other settings of the environment: half of the curve would be of another task."""
-    own = own_settings(env)
-    for name in sorted({*then, *now} - _MAY_CHANGE):
-        default = own[name].default if name in own else None
-        was, wanted = then.get(name, default), now.get(name, default)
-        if _plainly(was) == _plainly(wanted):
-            continue
-        option = f"--{own[name].name.replace('_', '-')}" if name in own else name
-        given = f"{option} {shlex.quote(str(wanted))}"
-        if name not in own or not isinstance(wanted, str | int | float):
-            given = f"--env-settings {shlex.quote(json.dumps(now, default=str))}"
-        raise TrainerError(
-            f"{option} {wanted}: {folder} was trained with {name}={was}, and goes on with it. "
-            f"Leave {option} out, or begin a new run with its weights, and with the other options "
-            f"that it had: mint-grpo {env} {given} --init-from {folder}"
-        )
-
-
-def _plainly(value: object) -> object:
-    """A value as a file of settings has it: a tuple is a list, and 60 is 60.0."""
-    return json.loads(json.dumps(value, default=str))
 
 
 def _read(

@@ -40,7 +40,7 @@ def check(config: TrainConfig | SftConfig) -> TrainConfig:
     if config.backend != "local":
         raise TrainerError(
             f"--estimate times the model on this machine, and the {config.backend} backend has "
-            "none here. Leave --backend and MINT_API_KEY out to see what it costs here"
+            "none here. Give --backend local to see what it costs here"
         )
     return config
 
@@ -56,8 +56,9 @@ def tell(config: TrainConfig, backend: Any) -> Iterator[str]:
     episodes, turns = played.episodes, [len(episode.acts) for episode in played.episodes]
     # One that was cut by our own bound may become as long as is allowed.
     cut = [episode.cut and config.max_tokens > _TOKENS for episode in episodes]
+    most = max(1, backend.max_context - max(map(len, prompts)))
     lengths = [
-        config.max_tokens * len(episode.acts) if is_cut else episode.length
+        min(config.max_tokens * len(episode.acts), most) if is_cut else episode.length
         for episode, is_cut in zip(episodes, cut, strict=True)
     ]
     again = float(np.mean([sum(start for start, _ in e.acts[1:]) for e in episodes]))
@@ -85,7 +86,7 @@ def tell(config: TrainConfig, backend: Any) -> Iterator[str]:
     )
     for name, seconds, tokens in rows:
         yield f"{name:14}{seconds:9.2f}{tokens:>10}"
-    yield f"Memory: {cost.memory_mb / 1024:.1f} GB at most"
+    yield f"Memory: {cost.memory_mb / 1024:.1f} GB, more where one response is far longer than most"
     yield f"{config.steps} steps: {_duration(total * config.steps)}, beside evaluations."
     yield "Counted as if every group taught something; groups that do not are left out of updates."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -142,3 +143,49 @@ def sole_use(folder: Path) -> Iterator[None]:
 
 def pretty(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=2, sort_keys=True) + "\n"
+
+
+#: Settings of environments that say where and how fast something runs, and not what is asked.
+_MAY_CHANGE = frozenset(
+    (
+        "judge_cache", "judge_concurrency", "judge_key_env", "judge_retries", "judge_timeout_s",
+        "mcp_timeout_s", "python", "sandbox",
+    )
+)  # fmt: skip
+
+
+def check_same_task(
+    folder: Path, env: str, own: Mapping[str, Any], then: Mapping[str, Any], now: Mapping[str, Any]
+) -> None:
+    """Refuse other settings of the environment: half of the curve would be of another task.
+
+    Args:
+        folder: the run's.
+        env: what it trains on.
+        own: the options of this environment, by the setting's name: each with its ``name``, by
+            which a command line gives it, and its ``default``.
+        then: the settings that the run has.
+        now: those that are asked for.
+
+    Raises:
+        TrainerError: one differs, and says more than where or how fast the environment runs.
+    """
+    for name in sorted({*then, *now} - _MAY_CHANGE):
+        default = own[name].default if name in own else None
+        was, wanted = then.get(name, default), now.get(name, default)
+        if _plainly(was) == _plainly(wanted):
+            continue
+        option = f"--{own[name].name.replace('_', '-')}" if name in own else name
+        given = f"{option} {shlex.quote(str(wanted))}"
+        if name not in own or not isinstance(wanted, str | int | float):
+            given = f"--env-settings {shlex.quote(json.dumps(now, default=str))}"
+        raise TrainerError(
+            f"{option} {wanted}: {folder} was trained with {name}={was}, and goes on with it. "
+            f"Leave {option} out, or begin a new run with its weights, and with the other options "
+            f"that it had: mint-grpo {env} {given} --init-from {folder}"
+        )
+
+
+def _plainly(value: object) -> object:
+    """A value as a file of settings has it: a tuple is a list, and 60 is 60.0."""
+    return json.loads(json.dumps(value, default=str))

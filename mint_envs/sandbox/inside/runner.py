@@ -1,7 +1,7 @@
 """Runs one job in the confined child: sends back values, never verdicts.
 
-The program shares this interpreter and may rewrite all of it. It gains nothing by that: there is
-no expected value here to find, and no verdict to forge.
+The program shares this interpreter and may rewrite all of it. There is no verdict here to forge,
+and no expected value to find but what is an argument of another call: it may read all calls ahead.
 """
 
 from __future__ import annotations
