@@ -71,7 +71,7 @@ def make_app(
     app.include_router(_other_routes(server, app))
     add_faults(app)
     routes = frozenset(_paths(app))
-    return Counted(Guard(app, settings), server.metrics, routes)
+    return Counted(Guard(app, settings, server.desk), server.metrics, routes)
 
 
 def _paths(app: FastAPI) -> list[str]:
@@ -87,7 +87,8 @@ def _score_routes(server: Server) -> APIRouter:
         server.check_batch(form.items)
         task = await server.task(form.env, form.settings)
         items = [(item.ref, item.texts) for item in form.items]
-        return _rewards_answer(server, form.env, await server.desk.run(score_items, task, items))
+        found = await server.desk.run(score_items, task, items, about=form.env)
+        return _rewards_answer(server, form.env, found)
 
     @router.post("/v1/prompts", response_model=wire.PromptsOut)
     async def prompts(form: wire.PromptsForm) -> Response:
@@ -117,7 +118,7 @@ def _add_grader(router: APIRouter, server: Server, name: str, item: Any) -> None
         for one in items if "sandbox_timeout_s" in item.model_fields else ():
             server.catalog.check_seconds(one)
             one.setdefault("sandbox_timeout_s", min(5.0, server.settings.max_program_s))
-        found = await server.desk.run(work, None, list(enumerate(items)))
+        found = await server.desk.run(work, None, list(enumerate(items)), about=f"grade/{name}")
         return _rewards_answer(server, f"grade/{name}", found)
 
     grade.__annotations__["form"] = form

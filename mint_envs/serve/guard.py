@@ -16,6 +16,7 @@ from typing import Any
 from .fair import CLIENT
 from .settings import Settings
 from .wire import StrictJSON
+from .work import Desk, NoRoom
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -26,6 +27,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 OPEN_PATHS = ("/healthz", "/readyz")
 
 _HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::\d*)?")
+#: An environment by name, outside of any text: quotes within text follow a backslash.
+_ENV = re.compile(rb'(?<!\\)"env"\s*:\s*"([^"\\]*)"')
+_ENV_WITHIN = 1000  # bytes from the start of a body
 _DRAINED = 8  # times as much as a body may hold is read of one that is too large
 
 
@@ -40,8 +44,8 @@ class RequestDenied(Exception):
 class Guard:
     """An ASGI application round another."""
 
-    def __init__(self, app: App, settings: Settings) -> None:
-        self._app, self._settings = app, settings
+    def __init__(self, app: App, settings: Settings, desk: Desk) -> None:
+        self._app, self._settings, self._desk = app, settings, desk
         self._digest = hashlib.sha256(settings.token.encode()).digest()
         self._held = 0
 
@@ -74,7 +78,7 @@ class Guard:
 
     async def _while_there(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         """Let the request be worked on, until its client goes away."""
-        work = asyncio.ensure_future(self._app(scope, _replay(body, receive), send))
+        work = asyncio.ensure_future(self._worked_on(scope, body, receive, send))
         gone = asyncio.ensure_future(_disconnected(receive))
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -87,6 +91,14 @@ class Guard:
                 raise
         finally:
             gone.cancel()
+
+    async def _worked_on(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        try:
+            await self._desk.before_reading(_about(scope["path"], body))
+        except NoRoom as full:
+            wait = f"{full.retry_s:.0f}"
+            raise RequestDenied(429, f"{full}: try again in {wait} s", retry_after=wait) from None
+        await self._app(scope, _replay(body, receive), send)
 
     async def _drain(self, receive: Receive) -> None:
         """Read on and throw away, within limits, until the client has sent all."""
@@ -185,6 +197,14 @@ def _client(scope: Scope, headers: dict[bytes, bytes]) -> str:
     address = scope.get("client") or ("",)
     token = hashlib.sha256(headers.get(b"authorization", b"")).hexdigest()[:16]
     return f"{token}@{address[0]}"
+
+
+def _about(path: str, body: bytes) -> str:
+    """Return what a request has scored or graded, so far as it shows without a reading."""
+    if path.startswith("/v1/grade/"):
+        return path.removeprefix("/v1/")
+    found = _ENV.search(body, 0, _ENV_WITHIN) if path == "/v1/score" else None
+    return found[1].decode("utf-8", "replace") if found else ""
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -10,6 +10,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -89,6 +90,7 @@ _HOMESICK_S = 0.25  # after which work does not wait for its home any more
 _LEFT_S, _LONGEST_LEFT_S = 0.5, 8.0
 _WARY_S = 10.0  # for so long after anybody has left, clients that are not known wait too
 _KNOWN = 4096  # clients of which it is known how they are
+_WAITED: ContextVar[bool] = ContextVar("mint_envs_waited", default=False)  # this request has
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,7 @@ class Desk:
         self._of_client: Counter[str] = Counter()
         self._seconds_each = 0.01
         self._seconds: dict[tuple[Work, type], float] = {}
+        self._kinds: dict[str, tuple[Work, type]] = {}  # of work, by what requests call it
         self._quick: FairQueue[_Piece] = FairQueue()
         self._slow: FairQueue[_Piece] = FairQueue()
         self._running: Counter[str] = Counter()  # pieces, by client
@@ -148,12 +151,20 @@ class Desk:
         self._waits: OrderedDict[str, float] = OrderedDict()  # slow work of clients; 0: they stay
         self._left_at = -math.inf  # when the last client went away from slow work
 
-    async def run(self, function: Work, task: Task[Any] | None, items: Sequence[Any]) -> list[Any]:
+    async def run(
+        self, function: Work, task: Task[Any] | None, items: Sequence[Any], about: str = ""
+    ) -> list[Any]:
         """Run ``function(task, list of items) -> list``; keep the order. ``Lost`` stand in place.
+
+        Args:
+            function, task, items: the work.
+            about: what requests call such work; ``before_reading`` knows it by that from now on.
 
         Raises:
             NoRoom: too many items wait already, of this client or of all. Nothing was begun.
         """
+        if about:
+            self._kinds[about] = function, type(task)
         with self._taken_in(len(items)) as client:
             return await self._run(client, function, task, items)
 
@@ -170,6 +181,22 @@ class Desk:
             piece = self._piece(client, function, task, [item], home)
             (found,) = await self._found(piece)
             return found, piece.slot
+
+    async def before_reading(self, about: str) -> None:
+        """Let a request wait while it is still text, if it must wait at all.
+
+        To read its form costs more than all else of a request whose client does not stay.
+
+        Args:
+            about: what it says that it is about: if that is not true, it waits in ``run``.
+
+        Raises:
+            NoRoom: as ``run``.
+        """
+        kind = self._kinds.get(about)
+        if kind is not None and self._wait_of(CLIENT.get(), kind):
+            with self._taken_in(1) as client:
+                await self._keep_waiting(client, kind)
 
     @contextlib.contextmanager
     def _taken_in(self, items: int) -> Iterator[str]:
@@ -231,14 +258,15 @@ class Desk:
         It waits here, whole, and not as pieces in the queue: of fifty clients that come and leave,
         each request would be cut, queued, looked at for each sum of others, and taken out again.
         """
-        wait_s = 0.0 if self._is_quick(kind) else self._wait_of(client)
-        if not wait_s:
+        wait_s = self._wait_of(client, kind)
+        if not wait_s or _WAITED.get():
             return
         try:
             await asyncio.sleep(wait_s)
         except asyncio.CancelledError:
             self.given_up += 1
             raise
+        _WAITED.set(True)
 
     async def _found(self, piece: _Piece) -> list[Any]:
         (self._quick if piece.quick else self._slow).put(piece.client, piece)
@@ -311,8 +339,10 @@ class Desk:
         if piece.done.cancelled():
             self._abandon(piece)
 
-    def _wait_of(self, client: str) -> float:
-        """Return for how long slow work of a client waits before it is begun."""
+    def _wait_of(self, client: str, kind: tuple[Work, type]) -> float:
+        """Return for how long work of a client waits before it is begun."""
+        if self._is_quick(kind):
+            return 0.0
         wary = time.monotonic() - self._left_at < _WARY_S
         return self._waits.get(client, _LEFT_S if wary else 0.0)
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+import math
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
 
 import httpx
 import pytest
@@ -15,9 +19,14 @@ from serving import serving
 
 import mint_envs
 from mint_envs.client import Client
+from mint_envs.executors import Lost
 from mint_envs.serve import Settings
+from mint_envs.serve.fair import CLIENT
+from mint_envs.serve.guard import Guard, Message, Receive, Scope, Send
+from mint_envs.serve.work import Desk
 
 mint_envs.register("tests/Odd-v0", Odd)
+_NO_TOKEN = hashlib.sha256(b"").hexdigest()[:16]
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +99,125 @@ def test_several_responses_to_a_problem_that_takes_one(url: str) -> None:
     answer = raw(url, "/v1/score", json.dumps({"env": "tests/Odd-v0", "items": items}))
     assert answer.status_code == 422
     assert "takes one" in answer.json()["detail"]
+
+
+# -- a request that waits is not read meanwhile ---------------------------------------------------
+
+
+class Hand:
+    """An executor whose work is over at once, after as many seconds as it says it took."""
+
+    slots = 2
+
+    def submit(self, function: Any, task: Any, item: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        if item[1] != [math.inf]:
+            future.set_result((item[1], item[1][0]))
+        return future
+
+    def abandon(self, future: Future[Any]) -> None:
+        future.set_exception(Lost("it was given up"))
+
+
+def programs(_: None, items: list[float]) -> list[float]:
+    return items
+
+
+def sums(_: None, items: list[float]) -> list[float]:
+    return items
+
+
+class Asked:
+    """One request through a guard, by its parts; it goes away when ``gone`` is set."""
+
+    def __init__(self, client: str, path: str, body: str) -> None:
+        self.client, self.path, self.body = client, path, body.encode()
+        self.gone, self.status, self.sent = asyncio.Event(), 0, False
+
+    async def to(self, guard: Guard) -> int:
+        """Return the status of the answer, or 0."""
+        scope = {"type": "http", "path": self.path, "client": (self.client, 1),
+                 "headers": [(b"host", b"localhost")]}  # fmt: skip
+        await guard(scope, self._receive, self._send)
+        return self.status
+
+    async def _receive(self) -> Message:
+        if not self.sent:
+            self.sent = True
+            return {"type": "http.request", "body": self.body, "more_body": False}
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Message) -> None:
+        self.status = message.get("status", self.status)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "about"),
+    [
+        ("/v1/grade/code", "[", "grade/code"),
+        ("/v1/score", '{"env": "mint/Code-v0", [', "mint/Code-v0"),
+        ("/v1/score", '{"items": [{"response": "\\"env\\": \\"x\\""}], "env":"c"', "c"),
+    ],
+)
+def test_slow_work_of_a_client_that_left_waits_before_its_form_is_read(
+    path: str, body: str, about: str
+) -> None:
+    """And what it asks besides, and what others ask who have stayed, does not."""
+    read: list[str] = []
+
+    async def form(scope: Scope, receive: Receive, send: Send) -> None:
+        read.append(CLIENT.get().partition("@")[2])
+        await send({"type": "http.response.start", "status": 200})
+
+    async def play() -> None:
+        desk = Desk(Hand(), 100, 2)  # type: ignore[arg-type]
+        guard = Guard(form, Settings(), desk)
+
+        async def work_of(client: str, seconds: float) -> None:
+            await Asked(client, path, body).to(guard)  # so that the desk may know whose it is
+            CLIENT.set(f"{_NO_TOKEN}@{client}")
+            await desk.run(programs, None, [seconds], about=about)
+
+        await desk.run(sums, None, [0.001], about="sums")
+        await work_of("stayed", 1.0)
+        leaver = asyncio.create_task(work_of("left", math.inf))
+        await asyncio.sleep(0.01)
+        leaver.cancel()
+        await asyncio.wait([leaver])
+        read.clear()
+
+        held = [Asked("left", path, body) for _ in range(2)]
+        waiting = [asyncio.create_task(one.to(guard)) for one in held]
+        await asyncio.sleep(0.01)
+        assert await Asked("left", "/v1/score", '{"env": "sums"').to(guard) == 200
+        assert await Asked("stayed", path, body).to(guard) == 200
+        assert read == ["left", "stayed"]
+        assert desk.waiting == 2
+        assert await Asked("left", path, body).to(guard) == 429  # it has two that wait
+        held[0].gone.set()
+        assert await waiting[0] == 0
+        assert read == ["left", "stayed"]
+        assert await waiting[1] == 200
+        assert read == ["left", "stayed", "left"]
+        assert desk.waiting == 0
+
+    asyncio.run(play())
+
+
+def test_a_request_waits_once() -> None:
+    """What has waited as text does not wait again as work."""
+
+    async def play() -> None:
+        desk = Desk(Hand(), 100)  # type: ignore[arg-type]
+        await desk.run(programs, None, [1.0], about="programs")
+        desk._keep_wait("", 0.2)
+        began = time.monotonic()
+        await desk.before_reading("programs")
+        assert time.monotonic() - began >= 0.2
+        desk._keep_wait("", 3600.0)
+        async with asyncio.timeout(60):
+            assert await desk.run(programs, None, [1.0], about="programs") == [1.0]
+
+    asyncio.run(play())
