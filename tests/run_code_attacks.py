@@ -26,9 +26,10 @@ from mint_envs.sandbox.toolchains import TOOLCHAINS
 from tests.soak_code import descendants
 
 DATA = Path(__file__).parent / "data"
-#: The last four: programs that would rather not be measured than earn their 0; those against
+#: The last five: programs that would rather not be measured than earn their 0; those against
 #: checkers, the ends of scripts and their streams by name; those against what tests share with it;
-#: those against calls that are made many at once, and the packages of an environment.
+#: those against calls that are made many at once, and the packages of an environment; those that
+#: look for the answer to a test in the arguments of another.
 FILES = (
     "code_attacks.jsonl",
     "code_attacks_more.jsonl",
@@ -37,6 +38,7 @@ FILES = (
     "code_attacks_judge.jsonl",
     "code_attacks_shared.jsonl",
     "code_attacks_ahead.jsonl",
+    "code_attacks_apart.jsonl",
 )
 LONGEST_S = 150  # of one group of programs, each of which may take a few seconds
 CGROUPS = Path("/sys/fs/cgroup")

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..sandbox.inside.wire import Unsupported, encode
+from .apart import Telling, groups, telling
 from .checkers import Checker
 from .limits import NO_LIMITS, RowLimits
 from .names import Names
-from .values import EXACT, Tolerance, shorten, show_wire, text_form
+from .values import EXACT, Either, Tolerance, shorten, show_wire, text_form
 
 _NO_WIRE: Any = ()  # equal to no wire form, which JSON has
 
@@ -42,6 +43,12 @@ class ValueTest:
             return _NO_WIRE
 
     @functools.cached_property
+    def telling(self) -> Telling:
+        """What it tells of the answers to other tests."""
+        one_of = self.expected if isinstance(self.expected, Either) else [self.expected]
+        return telling(self.text, list(one_of) if self.how == "equal" else [])
+
+    @functools.cached_property
     def shown(self) -> tuple[str, str]:
         """What is expected, and a value that is just that, as short text."""
         words = {"true": "a true value", "false": "a false value", "runs": self.text}
@@ -65,7 +72,7 @@ class IoTest:
     limits: RowLimits | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """Tests made ready.
 
@@ -94,6 +101,20 @@ class Plan:
     roles: tuple[tuple[str, str], ...] = ()
     classes: tuple[tuple[str, str], ...] = ()
     imports: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def groups(self) -> list[list[int]]:
+        """The places of the tests that one run may hold; see ``apart.py``. Scripts have none."""
+        return groups([test.telling for test in self.tests])
+
+    @functools.cached_property
+    def places(self) -> dict[int, tuple[int, int]]:
+        """In which group each test is, and at which place there."""
+        return {
+            test: (number, place)
+            for number, group in enumerate(self.groups)
+            for place, test in enumerate(group)
+        }
 
     def some(self, count: int) -> Plan:
         """Return the plan with at most ``count`` tests (0: all), of as many expected values as

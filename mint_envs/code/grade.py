@@ -20,6 +20,7 @@ from ..core import Reward
 from ..errors import SettingError
 from ..sandbox import Job, Outcome, Sandbox, language_name, shared
 from .extract import extract
+from .names import Names
 from .plan import IoTest, Plan, ValueTest, make_plan
 from .scripts import ERROR, LIMIT, NOT_RUN, PASSED, WRONG, ScriptRun
 from .values import shorten, show_wire, truth, visible, wire_equals
@@ -74,7 +75,8 @@ def grade(
             ``{"code": test code, "entry_point": name}``.
         partial_credit: the score is the fraction of tests passed, not all or nothing.
         sandbox_timeout_s: seconds of CPU time of one run. A run is all tests of the first and
-            third form together, and each test of the second.
+            third form together, if none has the answer to another among its arguments, and each
+            test of the second.
         max_tests_per_problem: of more tests, that many are run, of as many different expected
             values as there are; the others are counted (``metadata["left_out"]``). 0: all.
         language: ``"python"``, or one that is installed, for tests of the second form.
@@ -153,17 +155,24 @@ def _jobs(case: _Case) -> list[Job]:
             for t, limits in zip(plan.tests, of_tests, strict=True)
         ]
     limits = plan.limits.of_run(seconds, memory, language)
-    parts = (*plan.first, *plan.tests)
-    names = tuple(test.names for test in parts) if any(test.names for test in parts) else ()
+    tests = [[plan.tests[place] for place in group] for group in plan.groups]
     if plan.kind == "values":
-        calls = tuple(test.text for test in plan.tests)
-        return [Job(program, "values", calls, stop_early=early, limits=limits, names=names)]
-    steps = tuple(map(_step_of, parts))
+        return [
+            Job(program, "values", tuple(test.text for test in some), stop_early=early,
+                limits=limits, names=_names_of(some))
+            for some in tests
+        ]  # fmt: skip
+    parts = [[*plan.first, *some] for some in tests]
     return [
-        Job(program, "split", setup=plan.setup, stubs=plan.stubs, steps=steps, stop_early=early,
-            limits=limits, first=len(plan.first), names=names, roles=plan.roles,
-            classes=plan.classes)
+        Job(program, "split", setup=plan.setup, stubs=plan.stubs, steps=tuple(map(_step_of, some)),
+            stop_early=early, limits=limits, first=len(plan.first), names=_names_of(some),
+            roles=plan.roles, classes=plan.classes)
+        for some in parts
     ]  # fmt: skip
+
+
+def _names_of(tests: Sequence[ValueTest]) -> tuple[Names, ...]:
+    return tuple(test.names for test in tests) if any(test.names for test in tests) else ()
 
 
 _FUTURE = re.compile(r"^from __future__ import .*$", re.MULTILINE)
@@ -207,15 +216,24 @@ class _Case:
             self.waiting = jobs
 
     def next_jobs(self) -> list[Job]:
-        """Return what to run next."""
-        return self.script.next_jobs() if self.script else self.waiting
+        """Return what to run next: one group of tests where the first failure decides."""
+        if self.script:
+            return self.script.next_jobs()
+        return self.waiting if self.settings.partial_credit else self.waiting[:1]
 
     def take(self, outcomes: Any) -> None:
         """Take the outcomes of what ``next_jobs`` returned."""
         if self.script:
             self.script.take(outcomes)
-        self.outcomes += [next(outcomes) for _ in self.waiting]
-        self.waiting = []
+            return
+        asked = len(self.next_jobs())
+        self.outcomes += [next(outcomes) for _ in range(asked)]
+        self.waiting = self.waiting[asked:]
+        if self.waiting and not self._all_passed(self.plan.groups[len(self.outcomes) - 1]):
+            self.waiting = []
+
+    def _all_passed(self, places: Sequence[int]) -> bool:
+        return all(self._status(place) == PASSED for place in places)
 
     def _status(self, index: int) -> str:
         if self.script:
@@ -224,9 +242,8 @@ class _Case:
 
     def _of(self, index: int) -> tuple[Outcome | None, int]:
         """Return the outcome of a test and the index of its record there."""
-        if self.plan.kind == "main":
-            return (self.outcomes[index] if index < len(self.outcomes) else None), -1
-        return (self.outcomes[0] if self.outcomes else None), index
+        run, record = (index, -1) if self.plan.kind == "main" else self.plan.places[index]
+        return (self.outcomes[run] if run < len(self.outcomes) else None), record
 
     def reward(self) -> Reward:
         statuses = [self._status(i) for i in range(len(self.plan.tests))]

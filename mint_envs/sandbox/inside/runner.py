@@ -1,7 +1,8 @@
 """Runs one job in the confined child: sends back values, never verdicts.
 
 The program shares this interpreter and may rewrite all of it. There is no verdict here to forge,
-and no expected value to find but what is an argument of another call: it may read all calls ahead.
+and no expected value to find. It may read all calls of the job before it answers the first: so no
+call of a job has the answer to another among its arguments (``code/apart.py``).
 """
 
 from __future__ import annotations

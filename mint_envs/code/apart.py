@@ -1,0 +1,138 @@
+"""Tests that must not see one another: an argument of one is the answer to another.
+
+All arguments of a run lie in the program's process before it answers the first call. So tests of
+which one gives away another's answer (the next prime of 2, 3 and 5; encode and decode) are run in
+processes of their own, one after the other, of which none can tell the next.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..sandbox.inside.giveaway import answered, asked
+from .asserts import literal
+
+#: Of what is worked out: items of ``[0] * 5``, and what may be raised to what.
+_MOST_ITEMS, _HIGHEST = 100_000, 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What a test tells, as ``giveaway`` marks it.
+
+    Args:
+        what: the function that is called.
+        shown: what its arguments show.
+        wanted: what others must not show.
+        silent: whether it wants None.
+    """
+
+    what: str
+    shown: frozenset[object]
+    wanted: frozenset[object]
+    silent: bool
+
+
+def telling(text: str, wanted: list[Any]) -> Telling:
+    """Return what an expression tells whose value must be the one in ``wanted``, if there is one.
+
+    What a call answers of its own arguments (the larger of two) no other call gives away.
+    """
+    try:
+        tree = ast.parse(text, mode="eval").body
+        shown = asked(_argument_values(tree))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # statements, of a split check
+        return Telling("", frozenset(), frozenset(), False)
+    told = {mark for value in wanted for mark in answered(value)}
+    what = ast.unparse(tree.func) if isinstance(tree, ast.Call) else text
+    return Telling(what, frozenset(shown), frozenset(told - shown), wanted == [None])
+
+
+def groups(tests: Sequence[Telling]) -> list[list[int]]:
+    """Return the places of tests in groups within which none tells another's answer.
+
+    That is one group, mostly. Calls that share a state stay together: ``put(1, 2)``, which returns
+    None, tells on purpose what ``get(1)`` is.
+    """
+    near = _told_and_telling(tests)
+    if not any(near) or any(_share_state(tests, i, j) for i, js in enumerate(near) for j in js):
+        return [list(range(len(tests)))]
+    found: list[list[int]] = []
+    for place in sorted(range(len(tests)), key=lambda place: -len(near[place])):
+        group = next((each for each in found if near[place].isdisjoint(each)), None)
+        if group is None:
+            found.append([place])
+        else:
+            group.append(place)
+    return sorted(map(sorted, found))
+
+
+def _told_and_telling(tests: Sequence[Telling]) -> list[set[int]]:
+    """Return for each test those that tell its answer, or are told theirs by it."""
+    shows: dict[object, list[int]] = defaultdict(list)
+    for place, test in enumerate(tests):
+        for mark in test.shown:
+            shows[mark].append(place)
+    near: list[set[int]] = [set() for _ in tests]
+    for place, test in enumerate(tests):
+        for mark in test.wanted & shows.keys():
+            near[place].update(shows[mark])
+            for other in shows[mark]:
+                near[other].add(place)
+    return near
+
+
+def _share_state(tests: Sequence[Telling], first: int, second: int) -> bool:
+    """Whether the second test seems to ask for what the first has put somewhere."""
+    one, other = tests[first], tests[second]
+    tells = first < second and not one.shown.isdisjoint(other.wanted)
+    return tells and one.what != other.what and (one.silent or not other.shown)
+
+
+def _argument_values(tree: ast.expr) -> Iterator[Any]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                yield from _values_within(argument)
+
+
+def _values_within(node: ast.AST) -> Iterator[Any]:
+    """Yield the values of an argument: one, or those that it is made of."""
+    known, value = literal(node)
+    if not known and isinstance(node, ast.BinOp):
+        known, value = _arithmetic(node)
+    if known:
+        yield value
+        return
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.Call):  # has its arguments looked at by itself
+            yield from _values_within(child)
+
+
+def _arithmetic(node: ast.AST) -> tuple[bool, Any]:
+    """Return (True, value) of small arithmetic with literals; else (False, None)."""
+    if not isinstance(node, ast.BinOp):
+        return literal(node)
+    (known, left), (also, right) = _arithmetic(node.left), _arithmetic(node.right)
+    try:
+        return (True, _small_result(node.op, left, right)) if known and also else (False, None)
+    except (TypeError, ArithmeticError):
+        return False, None
+
+
+def _small_result(operation: ast.operator, left: Any, right: Any) -> Any:
+    """Return what an operation gives; raises TypeError where that is not sure to be small."""
+    numbers = isinstance(left, int | float) and isinstance(right, int | float)
+    if isinstance(operation, ast.Add) and (numbers or type(left) is type(right)):
+        return left + right
+    if isinstance(operation, ast.Sub) and numbers:
+        return left - right
+    if isinstance(operation, ast.Mult) and (numbers or len(left) * right <= _MOST_ITEMS):
+        return left * right
+    if isinstance(operation, ast.Pow) and numbers and max(abs(left), abs(right)) <= _HIGHEST:
+        return left**right
+    raise TypeError

@@ -1,0 +1,112 @@
+"""Tests of which one gives away another's answer are run in processes of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mint_envs.code import grade
+from mint_envs.code.apart import groups, telling
+from mint_envs.code.grade import GradeSettings, grade_many
+from mint_envs.code.plan import make_plan
+from mint_envs.sandbox import shared
+from tests.run_code_attacks import wanted
+
+pytestmark = pytest.mark.quick
+
+DATA = Path(__file__).parent / "data"
+
+
+def places(tests: list[tuple[str, Any]]) -> list[list[int]]:
+    return groups([telling(text, [wanted]) for text, wanted in tests])
+
+
+def test_no_program_reads_an_answer_in_the_arguments_of_another_test() -> None:
+    lines = (DATA / "code_attacks_apart.jsonl").read_text().splitlines()
+    attacks = [json.loads(line) for line in lines]
+    items = [(f"```\n{a['program']}\n```", make_plan(a["tests"])) for a in attacks]
+    rewards = grade_many(items, GradeSettings(sandbox_timeout_s=1.0), shared(None))
+    scores = {a["id"]: reward.score for a, reward in zip(attacks, rewards, strict=True)}
+    assert scores == {a["id"]: wanted(a) for a in attacks}
+
+
+@pytest.mark.parametrize(
+    ("tests", "together"),
+    [
+        ([("f(2)", 3), ("f(4)", 9)], True),
+        ([("f(2)", 3), ("f(3)", 5)], False),
+        ([("f(3)", 5), ("f(2)", 3)], False),
+        ([("f(2)", 3), ("f('3')", 5)], False),
+        ([("f(2)", "3"), ("f(3.0)", "5")], False),
+        ([("f(2)", 3), ("f(x=3)", 5)], False),
+        ([("f(2)", 3), ("f(1 + 2)", 5)], False),
+        ([("f('a')", "zzz"), ("f('z' * 3)", "b")], False),
+        ([("f(1)", [0, 0, 0]), ("f([0] * 3)", 7)], False),
+        ([("f(10)", 10**9), ("f(10**9)", 7)], False),
+        ([("f('a')", "word"), ("g(['x', 'word'])", 7)], False),
+        ([("f('a')", (5, 6)), ("f([5, 6])", 7)], False),
+        ([("f(15)", [3, 5]), ("f(3)", [3])], False),
+        ([("f(g(4))", 3), ("f(g(3))", 5)], False),
+        ([("A(1).f(2)", 3), ("A(3).f(9)", 7)], False),
+        ([("max(1, 5)", 5), ("max(5, 9)", 9)], True),  # of its own arguments
+        ([("f(1)", True), ("f(True)", False)], True),  # one of two
+        ([("f(1)", None), ("f(None)", 2)], True),
+        ([("f(1)", []), ("f([])", 2)], True),
+        ([("f([1, 2])", 3), ("f([3, 4])", 7)], True),  # a small number among others
+        ([("put(1, 2)", None), ("get(1)", 2)], True),  # a state, in which it is kept
+        ([("get(1)", 2), ("put(1, 2)", None)], False),  # but not before it is put there
+        ([("push(4)", 1), ("pop()", 4)], True),
+        ([("f(1)", 4), ("f(" + "-" * 3000 + "4)", 7)], True),  # more than can be read
+        ([("f([0] * 10**12)", 4), ("f('a' * 10**12 + 1)", 7)], True),
+    ],
+)
+def test_which_tests_are_run_together(tests: list[tuple[str, Any]], together: bool) -> None:
+    assert places(tests) == ([[0, 1]] if together else [[0], [1]])
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=12))
+def test_in_no_group_is_an_argument_the_answer_to_another_call(
+    pairs: list[tuple[int, int]],
+) -> None:
+    found = places([(f"f({a})", b) for a, b in pairs])
+    assert sorted(place for group in found for place in group) == list(range(len(pairs)))
+    for group in found:
+        for a, b in (pairs[place] for place in group):
+            assert b == a or b not in {pairs[place][0] for place in group}
+
+
+def test_half_of_the_tests_of_a_chain_are_run_at_once() -> None:
+    assert places([(f"f({n})", n + 1) for n in range(400)]) == [
+        [*range(0, 400, 2)], [*range(1, 400, 2)],
+    ]  # fmt: skip
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.permutations(range(6)), st.integers(0, 63), st.booleans())
+def test_the_reward_is_that_of_each_test_for_itself(
+    order: list[int], right: int, partial: bool
+) -> None:
+    """Whatever the groups are: which of f(0) = 1, f(1) = 2, ... is right, and where it stands."""
+    table = [n + 1 if right >> n & 1 else 0 for n in range(6)]
+    tests = [(f"f({n})", n + 1) for n in order]
+    reward = grade(f"def f(n):\n    return {table}[n]\n", tests, partial_credit=partial)
+    share = right.bit_count() / 6
+    assert reward.score == (share if partial else float(right == 63))
+    for n, report in zip(order, reward.metadata["tests"], strict=True):
+        allowed = {"passed"} if right >> n & 1 else {"wrong"}
+        assert report["expected"] == str(n + 1)
+        assert report["status"] in (allowed if partial else {*allowed, "not run"})
+
+
+def test_a_program_that_ends_in_one_run_does_not_lose_the_others() -> None:
+    program = "import os\ndef f(n):\n    if n == 2:\n        os._exit(0)\n    return n + 1\n"
+    tests = [(f"f({n})", n + 1) for n in range(6)]
+    reward = grade(program, tests, partial_credit=True)
+    statuses = [report["status"] for report in reward.metadata["tests"]]
+    assert statuses == ["passed", "passed", "not run", "passed", "not run", "passed"]
+    assert grade(program, tests).score == 0.0
