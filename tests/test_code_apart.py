@@ -15,6 +15,7 @@ from mint_envs.code.apart import groups, telling
 from mint_envs.code.grade import GradeSettings, grade_many
 from mint_envs.code.plan import make_plan
 from mint_envs.sandbox import shared
+from mint_envs.sandbox.inside.foretold import ends_of_messages
 from tests.run_code_attacks import wanted
 
 pytestmark = pytest.mark.quick
@@ -78,6 +79,58 @@ def test_in_no_group_is_an_argument_the_answer_to_another_call(
     for group in found:
         for a, b in (pairs[place] for place in group):
             assert b == a or b not in {pairs[place][0] for place in group}
+
+
+#: Reads the message of a loop of calls, and answers with the next larger argument in it.
+READS_MESSAGE = """
+import sys, marshal
+def f(n):
+    g, seen = sys._getframe(), [23]
+    while g:
+        for x in g.f_locals.get("sent") or ():
+            if isinstance(x, bytes):
+                seen += [a for a in marshal.loads(x) if isinstance(a, int) and a > n]
+        g = g.f_back
+    return min(seen)
+"""
+PRIMES = [2, 3, 5, 7, 11, 13, 17, 19]
+RIGHT = f"def f(n):\n    return min(p for p in {[*PRIMES, 23]} if p > n)\n"
+LOOPS = {
+    "a row of its own": "for n, m in zip(ps, qs):\n        assert f(n) == m",
+    "by its place": "for i, n in enumerate(ps):\n        assert f(n) == qs[i]",
+    "worked out": "for n in ps:\n        assert f(n) == after(n)",
+    "added up": "m = 2\n    for n, d in zip(ps, [1, 2, 2, 4, 2, 4, 2, 4]):\n        m += d\n"
+                "        assert f(n) == m",
+    "literals": "for n, m in [(2, 3), (3, 5), (5, 7), (7, 11), (11, 13), (19, 23)]:\n"
+                "        assert f(n) == m",
+    "down": "for n, m in [(19, 23), (5, 7), (7, 11), (3, 5), (11, 13), (2, 3)]:\n"
+            "        r = f(n)\n        assert r == m",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("literal", [True, False])
+def test_no_message_of_a_loop_holds_an_answer_to_its_calls(loop: str, literal: bool) -> None:
+    lists = f"    ps = {PRIMES}\n    qs = {[*PRIMES[1:], 23]}\n"
+    names = lists if literal else lists.replace(", 5", ", 4 + 1")
+    helper = f"def after(n):\n    return min(p for p in {[*PRIMES, 23]} if p > n)\n"
+    code = f"{helper}def check(f):\n{names}    {LOOPS[loop]}\n"
+    tests = {"code": code, "entry_point": "f"}
+    assert (grade(RIGHT, tests).score, grade(READS_MESSAGE, tests).score) == (1.0, 0.0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), min_size=2, max_size=60))
+def test_a_message_ends_before_it_would_hold_an_answer(pairs: list[tuple[int, int]]) -> None:
+    ends = ends_of_messages([([a], [b]) for a, b in pairs])
+    assert (ends, ends[-1]) == (sorted(set(ends)), len(pairs))
+    for begin, end in zip([0, *ends], ends, strict=False):
+        shown = {a for a, _ in pairs[begin:end]}
+        assert not any(b != a and b in shown for a, b in pairs[begin:end])
+
+
+def test_a_loop_without_answers_among_its_arguments_needs_few_messages() -> None:
+    assert ends_of_messages([([n], [-n - 1]) for n in range(700)]) == [8, 40, 200, 700]
 
 
 def test_half_of_the_tests_of_a_chain_are_run_at_once() -> None:

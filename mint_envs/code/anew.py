@@ -5,18 +5,16 @@ So a change is shown to the tests only when the statement with the call has ende
 later statement compares what was returned with the argument (``r = f(l)``, ``assert r == g(l)``),
 only after that. Tests of changes in place (``f(l)``, ``assert l == [1, 2]``) see them.
 
-In the text, ``__settle__()`` stands where changes are shown, and ``__ahead__`` around a loop whose
-calls can be made in one message.
+In the text, ``__settle__()`` stands where changes are shown.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections import Counter
 from collections.abc import Sequence
 
-from .asserts import literal
+from .loops import mark_loop
 from .names import BUILTINS
 from .source import Source, names_in, nodes_in
 
@@ -61,7 +59,7 @@ def _mark_block(
                 _settle_after(source, node, callees)
         else:
             if isinstance(node, ast.For):
-                _mark_loop(source, node, callees, _literals_of_loop(source, block[:index], node))
+                mark_loop(source, block[:index], node, callees)
             for part in (node, *getattr(node, "handlers", ())):
                 for name in ("body", "orelse", "finalbody"):
                     _mark_block(source, getattr(part, name, []), callees, settles)
@@ -153,78 +151,3 @@ def _mentioned(node: ast.AST) -> set[str]:
         elif not (isinstance(node_, ast.Call) and getattr(node_.func, "id", "") == "range"):
             left += [c for c in ast.iter_child_nodes(node_) if not isinstance(c, ast.Constant)]
     return found
-
-
-# -- loops ----------------------------------------------------------------------------------------
-
-_AGAIN = ("zip", "enumerate", "range", "reversed", "sorted")
-
-
-def _mark_loop(source: Source, loop: ast.For, callees: set[str], plain: bool) -> None:
-    """``for x, y in zip(xs, ys): assert f(x) == y``: the calls of ``f`` can be seen coming."""
-    targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-    calls = [
-        node
-        for node in nodes_in(loop.body)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name) and node.func.id in callees
-    ]  # fmt: skip
-    if len(calls) != 1 or calls[0].keywords or not calls[0].args:
-        return
-    if not _repeatable(loop.iter) or not all(_ready(a, targets) for a in calls[0].args):
-        return
-    bound = {n.id for n in nodes_in(loop.body) if isinstance(n, ast.Name)
-             and isinstance(n.ctx, ast.Store)}  # fmt: skip
-    if bound & targets:
-        return
-    if not _lists(source.tree) >= {n.id for n in nodes_in([loop.iter]) if isinstance(n, ast.Name)}:
-        return
-    target, call = ast.unparse(loop.target), calls[0]
-    arguments = ", ".join(map(ast.unparse, call.args))
-    name = ast.unparse(call.func)
-    source.surround(
-        loop.iter,
-        f"__ahead__({name}, list(",
-        f"), lambda _items_: [({arguments},) for {target} in _items_]{', True' if plain else ''})",
-    )
-
-
-def _literals_of_loop(source: Source, before: Sequence[ast.stmt], loop: ast.For) -> bool:
-    """Whether a loop goes over literals that were made just before it and have no other use."""
-    names = {n.id for n in nodes_in([loop.iter]) if isinstance(n, ast.Name)} - set(_AGAIN)
-    made = {node.targets[0].id for node in before
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-            and len(node.targets) == 1 and literal(node.value)[0]}  # fmt: skip
-    if not names <= made:
-        return False
-    mentions = Counter(n.id for n in nodes_in([source.tree]) if isinstance(n, ast.Name))
-    return all(mentions[name] == 2 for name in names)
-
-
-def _lists(tree: ast.AST) -> set[str]:
-    """Return the names that are bound to lists alone, and those of built-in functions."""
-    lists: set[str] = set(_AGAIN)
-    others: set[str] = set()
-    for node in nodes_in([tree]):
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            is_list = isinstance(node.value, ast.List | ast.Tuple | ast.ListComp | ast.Dict)
-            (lists if is_list else others).add(node.targets[0].id)
-    return lists - others
-
-
-def _repeatable(node: ast.expr) -> bool:
-    """Whether to look at all items first changes nothing: names, calls of ``zip`` and the like."""
-    if isinstance(node, ast.Call):
-        known = isinstance(node.func, ast.Name) and node.func.id in _AGAIN and not node.keywords
-        return known and all(map(_repeatable, node.args))
-    if isinstance(node, ast.Call | ast.Name | ast.Constant):
-        return True
-    return isinstance(node, ast.List | ast.Tuple) and not any(
-        isinstance(n, ast.Call | ast.NamedExpr | ast.Await) for n in nodes_in([node])
-    )
-
-
-def _ready(node: ast.expr, targets: set[str]) -> bool:
-    if isinstance(node, ast.Starred):
-        node = node.value
-    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in targets)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import marshal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from .giveaway import answered, asked
 
 #: Instead of an answer: the call is to be made for itself.
 MISSED = object()
 #: Calls of the first message, times how many in the next, and in the largest.
 _FIRST, _GROWTH, _LARGEST = 8, 4, 512
-#: Longer parts of an item are not looked into.
-_SHORT = 16
 
 
 class Foretold:
@@ -25,12 +25,13 @@ class Foretold:
     Args:
         what: the function's name.
         sent: the arguments of each call, as ``marshal`` has them.
+        ends: after which calls a message ends.
     """
 
-    __slots__ = ("done", "others", "sent", "values", "what")
+    __slots__ = ("done", "ends", "others", "sent", "values", "what")
 
-    def __init__(self, what: str, sent: list[bytes]) -> None:
-        self.what, self.sent = what, sent
+    def __init__(self, what: str, sent: list[bytes], ends: list[int]) -> None:
+        self.what, self.sent, self.ends = what, sent, ends
         self.done = 0
         self.values: list[Any] = []
         self.others: dict[int, Any] = {}  # replies that are more than a value
@@ -43,8 +44,7 @@ class Foretold:
 
     def next_message(self) -> list[bytes]:
         """Return the arguments of as many calls as are to be made next."""
-        count = min(max(_GROWTH * self.done, _FIRST), _LARGEST)
-        return self.sent[self.done : self.done + count]
+        return self.sent[self.done : next(end for end in self.ends if end > self.done)]
 
     def add(self, values: list[Any], others: list[Any]) -> None:
         """Take the answers to some of ``next_message``, from its first on."""
@@ -54,49 +54,43 @@ class Foretold:
 
 
 def foretold(
-    what: str, items: list[Any], expected: Callable[[Any], list[Any]], plain: bool
+    what: str, items: list[Any], told: Callable[[Any], list[Any]], ends: list[int] | None
 ) -> Foretold | None:
-    """Return the calls of a loop over ``items``; ``expected`` says the arguments of each.
+    """Return the calls of a loop over ``items``.
 
-    None where an argument of one call is what another is to answer: a program sees the arguments
-    of a message before it answers the first. Only of what JSON could hold, or ``plain`` literals:
-    ``marshal`` would take an array for bytes.
+    Args:
+        told: says the arguments of each call, and what the loop compares its result with.
+        ends: where messages end, if that was found before: then all are literals. Else only of
+            what JSON could hold: ``marshal`` would take an array for bytes.
     """
     try:
-        arguments = expected(items)
-        if not plain:
-            json.dumps(arguments)
-        if _shows_answers(items, arguments):
-            return None
-        return Foretold(what, [marshal.dumps(each, 2) for each in arguments])
+        calls = told(items)
+        if ends is None:
+            json.dumps([arguments for arguments, _ in calls])
+            ends = ends_of_messages(calls)
+        return Foretold(what, [marshal.dumps(arguments, 2) for arguments, _ in calls], ends)
     except (TypeError, ValueError, RecursionError):
         return None
 
 
-def _shows_answers(items: list[Any], arguments: list[Any]) -> bool:
-    """Whether an argument of a call stands in an item as something else than an argument."""
-    asked: set[object] = set()
-    told: set[object] = set()
-    for item, given in zip(items, arguments, strict=True):
-        own = {_key(each) for each in given}
-        asked |= own
-        told.update(key for part in _parts(item) if (key := _key(part)) not in own)
-    return not asked.isdisjoint(told)
+def ends_of_messages(calls: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> list[int]:
+    """Return after which calls a message ends; a call is its arguments, and what is wanted.
 
-
-def _parts(item: Any) -> list[Any]:
-    """What stands in an item, and in its parts if they are short."""
-    parts = _inside(item)
-    deeper = (_inside(part) for part in parts)
-    return parts + [each for inside in deeper if len(inside) <= _SHORT for each in inside]
-
-
-def _inside(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return list(value) if isinstance(value, list | tuple) else []
-
-
-def _key(value: Any) -> object:
-    """Something to tell a value by: 3 is 3.0."""
-    return value if isinstance(value, int | float | str) else marshal.dumps(value, 2)
+    In no message has a call the answer to another among its arguments: a program sees the
+    arguments of a message before it answers the first.
+    """
+    ends: list[int] = []
+    seen: set[object] = set()
+    secret: set[object] = set()
+    begun, most = 0, _FIRST
+    for place, (arguments, wanted) in enumerate(calls):
+        shown = asked(arguments)
+        hidden = set().union(*map(answered, wanted)) - shown
+        told = not (shown.isdisjoint(secret) and hidden.isdisjoint(seen))
+        if told or place - begun == most:
+            ends.append(place)
+            seen, secret = set(), set()
+            begun, most = place, min(max(_GROWTH * place, _FIRST), _LARGEST)
+        seen |= shown
+        secret |= hidden
+    return [*ends, len(calls)]

@@ -202,8 +202,8 @@ class Program:
     # -- calls that can be seen coming: many in one message
 
     def ahead(
-        self, function: Any, items: list[Any], expected: Callable[[Any], list[Any]],
-        plain: bool = False,
+        self, function: Any, items: list[Any], told: Callable[[Any], list[Any]],
+        ends: list[int] | None,
     ) -> list[Any]:  # fmt: skip
         """Make ready for the calls in a loop over ``items``: ``foretold``.
 
@@ -212,7 +212,7 @@ class Program:
         what = getattr(function, "_what", None)
         self._foretold = None
         if what and what[0] != "!" and len(items) > 1:
-            self._foretold = foretold(what, items, expected, plain)
+            self._foretold = foretold(what, items, told, ends)
         return items
 
     def _answered(self, calls: Foretold, what: str, arguments: tuple[Any, ...]) -> Any:

@@ -40,8 +40,9 @@ _TESTS = {
     "stubs": ["f"], "roles": [], "first": 0, "names": [], "stop_early": True, "classes": ["Node"],
     "words": [], "compiled": [],
     "steps": [
-        ["exec", f"for i in __ahead__(f, list(range({_COUNT})), lambda items: [(i,) for i in items]"
-                 "):\n    near(f(i), [i]); __settle__()"],
+        ["exec", f"for i in __ahead__(f, list(range({_COUNT})), "
+                 "lambda items: [((i,), ([i],)) for i in items], None):\n"
+                 "    near(f(i), [i]); __settle__()"],
         *[["exec", "assert f(1.5, [2, (3, 'a')]) == {1: [2]}; __settle__()"]] * _ROUNDS,
         ["eval", "f(1)"],
     ],
