@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..sandbox.inside.giveaway import answered, asked
+from ..sandbox.inside.giveaway import telltales
 from .asserts import literal
 
 #: Of what is worked out: items of ``[0] * 5``, and what may be raised to what.
@@ -22,7 +22,7 @@ _MOST_ITEMS, _HIGHEST = 100_000, 1000
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What a test tells, as ``giveaway`` marks it.
+    """What a test tells, in the words of ``giveaway``.
 
     Args:
         what: the function that is called.
@@ -44,12 +44,12 @@ def telling(text: str, wanted: list[Any]) -> Telling:
     """
     try:
         tree = ast.parse(text, mode="eval").body
-        shown = asked(_argument_values(tree))
+        shown = telltales(_argument_values(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # statements, of a split check
         return Telling("", frozenset(), frozenset(), False)
-    told = {mark for value in wanted for mark in answered(value)}
+    hidden = telltales(wanted) - shown
     what = ast.unparse(tree.func) if isinstance(tree, ast.Call) else text
-    return Telling(what, frozenset(shown), frozenset(told - shown), wanted == [None])
+    return Telling(what, frozenset(shown), frozenset(hidden), wanted == [None])
 
 
 def groups(tests: Sequence[Telling]) -> list[list[int]]:

@@ -11,7 +11,7 @@ import marshal
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .giveaway import answered, asked
+from .giveaway import telltales
 
 #: Instead of an answer: the call is to be made for itself.
 MISSED = object()
@@ -84,8 +84,8 @@ def ends_of_messages(calls: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> li
     secret: set[object] = set()
     begun, most = 0, _FIRST
     for place, (arguments, wanted) in enumerate(calls):
-        shown = asked(arguments)
-        hidden = set().union(*map(answered, wanted)) - shown
+        shown = telltales(arguments)
+        hidden = telltales(wanted) - shown
         told = not (shown.isdisjoint(secret) and hidden.isdisjoint(seen))
         if told or place - begun == most:
             ends.append(place)

@@ -1,8 +1,8 @@
 """What the arguments of a call give away of the answers to others.
 
 Whoever is asked for the next prime of 2, 3 and 5 can read in the questions that 2 is followed by 3.
-So what is asked and what is to be answered is made comparable here: 3 is 3.0 and ``"3"``, a list a
-tuple. A bool, None and what is empty give nothing away.
+So what is asked and what is to be answered is made comparable here: 3 is 3.0, ``"3"`` and ``[3]``,
+a list a tuple. A bool, None and what is empty give nothing away.
 """
 
 from __future__ import annotations
@@ -13,24 +13,17 @@ from typing import Any
 
 #: Longer values are not looked into.
 _SHORT = 16
-#: What stands within an argument gives an answer away only if it is no usual word or number.
+#: What stands within a value gives something away only if it is no usual word or number.
 _LONG_TEXT, _LARGE_NUMBER = 3, 1000
 _WHOLE, _NUMBER = re.compile(r"[-+]?\d{1,4000}"), re.compile(r"[-+]?\d{1,15}\.\d{1,15}")
 
 
-def asked(arguments: Iterable[Any]) -> set[object]:
-    """Return what the arguments of a call show to a program, as ``_telltale`` tells it."""
+def telltales(values: Iterable[Any]) -> set[object]:
+    """Return what arguments show, or what a program would gain by knowing what is wanted."""
     found: set[object] = set()
-    for argument in arguments:
-        found.add(_telltale(argument))
-        found.update(mark for part in _inner_values(argument) if _is_rare(mark := _telltale(part)))
-    found.discard(None)
-    return found
-
-
-def answered(value: Any) -> set[object]:
-    """Return what a program would gain by knowing it: a wanted value, and its parts."""
-    found = {_telltale(value), *map(_telltale, _inner_values(value))}
+    for value in values:
+        found.add(_telltale(value))
+        found.update(part for inner in _inner_values(value) if _is_rare(part := _telltale(inner)))
     found.discard(None)
     return found
 
@@ -44,6 +37,8 @@ def _telltale(value: Any) -> object:
     if isinstance(value, float):
         return _whole_or_rounded(value)
     if isinstance(value, list | tuple):
+        if len(value) == 1:
+            return _telltale(value[0])
         return tuple(map(_inner_telltale, value)) or None
     if isinstance(value, set | frozenset):
         return tuple(sorted(map(repr, map(_inner_telltale, value)))) or None
