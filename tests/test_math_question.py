@@ -179,6 +179,39 @@ def test_what_an_equation_of_the_question_is_solved_by_is_worked_out(
     assert grade("3", rf"\boxed{{{answer}}}", "Solve $5x=15$ for $x$.").score == score
 
 
+VMATRIX = r"\begin{vmatrix} 0 & 1 \\ 3 & 5 \end{vmatrix}"
+WRITTEN = [
+    (r"1500", r"1.5\times10^3", r"Solve $\frac{x}{3}=500$.", 1.0),
+    (r"-1500", r"-1.5\times10^3", r"Solve $\frac{x}{3}=-500$.", 1.0),
+    (r"1500", r"15\times10^2", r"Solve $\frac{x}{3}=500$.", 0.0),  # 15 of hundreds is left over
+    (r"1500", r"3\cdot 500", r"Solve $\frac{x}{3}=500$.", 0.0),
+    (r"1024", r"2^{10}", r"Solve $x/512=2$.", 1.0),
+    (r"1024", r"2^{10}", r"Solve $\log_2 x=10$.", 0.0),
+    (r"16", r"4^2", r"Solve $\sqrt{x}=4$.", 0.0),
+    (r"8", r"2^3", r"Solve $x^{1/3}=2$.", 0.0),
+    (r"120", r"5!", r"Solve $x/3=40$.", 1.0),
+    (r"120", r"5!", r"Solve $x/5=4!$.", 0.0),
+    (r"\frac16", r"1:6", r"Solve $6x=1$.", 1.0),
+    (r"\frac13", r"2:6", r"Solve $6x=2$.", 0.0),
+    (r"3", r"x=3=\frac62", r"Solve $2x=6$.", 1.0),
+    (r"3", r"x=\frac62", r"Solve $2x=6$.", 0.0),
+    ("x^2+10x+25", "x^2+10x+25=(x+5)^2", "Expand $(x+5)^2$.", 1.0),
+    (r"\frac{5}{9}", r"x=0.\overline{5}", r"Express $0.\overline{5}$ as a common fraction.", 0.0),
+    (r"8\frac47", r"x=\frac{60}{7}", r"Convert $\frac{60}{7}$ to a mixed number.", 0.0),
+    ("-3", VMATRIX, f"Compute ${VMATRIX}$.", 0.0),
+    ("-3", "2-5", f"Compute ${VMATRIX}$.", 0.0),
+    ("-3", "-3", f"Compute ${VMATRIX}$.", 1.0),
+    ("x^2+10x+25", "(x+5)^2=(x+5)^2", "Expand $(x+5)^2$.", 0.0),
+]
+
+
+@pytest.mark.parametrize(("gold", "answer", "question", "score"), WRITTEN)
+def test_a_number_may_be_written_as_numbers_are_but_not_by_the_equation_that_it_solves(
+    gold: str, answer: str, question: str, score: float
+) -> None:
+    assert grade(gold, rf"\boxed{{{answer}}}", question).score == score
+
+
 def test_a_number_that_no_equation_of_the_question_has_may_be_left_as_it_stands() -> None:
     assert grade("3", r"\boxed{15/5}", "Tom has 15 apples and 5 bags. How many in each?").score == 1
     assert grade("3", r"\boxed{\frac{15}{5}}", "Let $5x=10$. Find $x+1$.").score == 1

@@ -347,7 +347,7 @@ class Atoms(Cursor, ABC):
 
 
 def _determinant(rows: tuple[tuple[Node, ...], ...]) -> Node:
-    """The determinant of two or three rows, as a sum of products."""
+    """The determinant of two or three rows, as that of a sum of products: not yet worked out."""
     if len(rows) not in (2, 3) or len(rows[0]) != len(rows):
         return Apply("det", (Matrix(rows),))
     terms = []
@@ -355,7 +355,7 @@ def _determinant(rows: tuple[tuple[Node, ...], ...]) -> Node:
         product = Apply("*", tuple(row[at] for row, at in zip(rows, order, strict=True)))
         turns = sum(a > b for a, b in combinations(order, 2))
         terms.append(negative(product) if turns % 2 else product)
-    return Apply("+", tuple(terms))
+    return Apply("det", (Apply("+", tuple(terms)),))
 
 
 def _is_equation(node: Node) -> bool:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from .canon import Form, alone, letters, parts
+from .canon import ZERO, Form, alone, letters, parts, within
 
 #: More operations, letters and calls than the right answer has are forgiven up to this.
 _SLACK = 2
@@ -59,6 +59,43 @@ def left(form: Form, goal: Form) -> Counter[str]:
 def is_scaled(form: Form) -> bool:
     """``3(n - 6)``: a number times a sum."""
     return form[0] == "*" and not form[3] and [factor[0] for factor in form[2]] == ["+", "n"]
+
+
+def is_notation(form: Form, equation: Form) -> bool:
+    """Whether ``form`` is how numbers are written, and not what an equation says to work out.
+
+    ``1.5\\cdot 10^3``, ``2:7``; ``2^{10}`` and ``5!`` unless their numbers are the equation's.
+    """
+    if form[0] == "ratio":
+        return len(form) == 3 and all(f[0] == "n" for f in form[1:]) and _is_in_lowest_terms(form)
+    if form[0] == "*" and _is_scientific(form[2], form[3]):
+        return True
+    power = form[2][0] if form[0] == "*" and len(form[2]) == 1 and not form[3] else form
+    if power[0] not in ("^", "!") or any(part[0] != "n" for part in power[1:]):
+        return False
+    return not _numbers(power) <= _numbers(equation)
+
+
+def _is_in_lowest_terms(ratio: Form) -> bool:
+    first, second = (part[1] for part in ratio[1:])
+    whole = first.denominator == second.denominator == 1
+    return whole and math.gcd(int(first), int(second)) == 1
+
+
+def _is_scientific(above: Sequence[Form], below: Sequence[Form]) -> bool:
+    """One power of ten, times a number from 1 to 10."""
+    powers = [f for f in above if f[0] == "^" and f[1] == ("n", 10) and f[2][0] == "n"]
+    rest = [f for f in above if f not in powers]
+    if len(powers) != 1 or any(f[0] != "n" for f in (*rest, *below)) or ZERO in below:
+        return False
+    value = math.prod(f[1] for f in rest) / math.prod(f[1] for f in below)
+    return bool(1 <= value < 10)
+
+
+def _numbers(form: Form) -> set[int]:
+    """The whole numbers in ``form``, those of its fractions too."""
+    found = [one[1] for one in within(form) if one[0] == "n"]
+    return {part for value in found for part in (abs(value.numerator), value.denominator)}
 
 
 def _factors(form: Form) -> list[Form]:

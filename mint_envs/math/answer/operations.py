@@ -313,6 +313,7 @@ OPERATIONS: dict[str, Callable[..., Value]] = {
     "^": _power,
     "root": _root,
     "neg": lambda value: -value,
+    "det": lambda value: value,  # of the sum that it is
     "!": _factorial,
     "!!": _double_factorial,
     "binom": _binomial,
