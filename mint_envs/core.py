@@ -16,7 +16,7 @@ from typing import Any, Generic, NotRequired, TypedDict, TypeVar
 
 import numpy as np
 
-from .errors import RewardError, SettingError
+from .errors import DatasetError, RewardError, SettingError
 
 Problem = TypeVar("Problem")
 
@@ -40,6 +40,21 @@ class Message(TypedDict):
     name: NotRequired[str]
     tool_call_id: NotRequired[str]
     tool_calls: NotRequired[Sequence[Mapping[str, Any]]]
+
+
+def text_of(content: Any) -> str:
+    """Return the content of a message of another library: text, or a list of parts with text.
+
+    Raises:
+        DatasetError: a part is no text, say a picture.
+    """
+    if not isinstance(content, Sequence) or isinstance(content, str):
+        return str(content)
+    for part in content:
+        if not isinstance(part, Mapping) or not isinstance(part.get("text"), str):
+            kind = part.get("type") if isinstance(part, Mapping) else part
+            raise DatasetError(f"a part of a message, {str(kind)[:40]!r}, is no text")
+    return "".join(part["text"] for part in content)
 
 
 #: Text to be continued (few-shot completion style), or chat messages for the tokenizer's template.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -217,6 +218,38 @@ def numbered_rows(
         return read_list(path, longest)
     on_torn = (lambda _: None) if cut_last_line else None
     return read_rows(path, on_torn=on_torn, on_broken=on_broken, longest=longest)
+
+
+def read_each(
+    rows: Sequence[Row], read: Callable[[Row, int], Problem], skip: bool
+) -> list[Problem]:
+    """Return what ``read(row, number)`` makes of each row, counted from 1.
+
+    Args:
+        rows: all of a data set.
+        read: raises ``DatasetError`` for a row that is refused.
+        skip: leave such rows out, with a warning that counts them.
+
+    Raises:
+        DatasetError: a row is refused; with ``skip``, all are.
+    """
+    problems, refused = [], []
+    for number, row in enumerate(rows, 1):
+        try:
+            problems.append(read(row, number))
+        except DatasetError as error:
+            if not skip:
+                raise
+            refused.append(error)
+    if refused and not problems:
+        raise refused[0]
+    if refused:
+        warnings.warn(
+            f"{len(refused)} of {len(rows)} rows are refused, and left out. The first: "
+            f"{refused[0]}",
+            stacklevel=4,
+        )
+    return problems
 
 
 def row_id(key: str) -> str:

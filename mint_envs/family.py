@@ -79,6 +79,7 @@ Drop = Annotated[str | None, "file of problems to leave out, as `mint-envs audit
 Style = Annotated[Literal["completion", "chat"], "few-shot text to continue, or chat messages"]
 Shots = Annotated[int, "worked examples before the question, 0 to 3"]
 Level = Annotated[str, "difficulty of the problems that are drawn"]
+SkipRefused = Annotated[bool, "leave out rows that are refused, with a warning, rather than stop"]
 PartialCredit = Annotated[bool, "score the fraction that is right, not all or nothing"]
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import warnings
 
-from ..datasets import Row, load_rows
+from ..datasets import Row, load_rows, read_each
 from ..errors import DatasetError, SettingError
 from .needed import packages_of
 from .packages import refuse_missing
@@ -36,23 +35,11 @@ def load_code_problems(
             tests cannot all be run, the verdict would be the program's own, or it needs a package
             that is missing. With ``skip``, all rows are.
     """
-    problems, refused = [], []
-    for number, row in enumerate(load_rows(dataset, split), 1):
-        try:
-            problems.append(read_code_row(row, dataset, number, python))
-        except DatasetError as error:
-            if not skip:
-                raise
-            refused.append(error)
-    if refused and not problems:
-        raise refused[0]
-    if refused:
-        warnings.warn(
-            f"{len(refused)} of {len(refused) + len(problems)} rows are refused, and left out. The "
-            f"first: {refused[0]}",
-            stacklevel=3,
-        )
-    return problems
+
+    def read(row: Row, number: int) -> CodeProblem:
+        return read_code_row(row, dataset, number, python)
+
+    return read_each(load_rows(dataset, split), read, skip)
 
 
 def read_code_row(

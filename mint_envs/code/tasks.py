@@ -18,6 +18,7 @@ from ..family import (
     Level,
     PartialCredit,
     Shots,
+    SkipRefused,
     Split,
     Style,
 )
@@ -70,9 +71,7 @@ class CodeTask(DatasetTask[CodeProblem]):
         python: Annotated[
             str | None, "folder of a virtual environment whose packages programs may import"
         ] = None,
-        skip_refused: Annotated[
-            bool, "leave out rows that are refused, with a warning, rather than stop"
-        ] = False,
+        skip_refused: SkipRefused = False,
     ) -> None:
         CommonSettings(dataset, split, drop, style, shots, level, levels=(*LEVELS, "all"))
         require(

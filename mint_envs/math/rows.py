@@ -6,22 +6,29 @@ Field names tell the shape of a row, capitals aside:
     verl, DAPO             prompt: messages, reward_model.ground_truth, extra_info.question
     SkyRL                  prompt: messages, reward_spec.ground_truth
     tinker, TRL, OpenRLHF  prompt: text or messages, answer | solution | ground_truth | target
+    SYNTHETIC-1, prime-rl  prompt, verification_info (JSON with ground_truth)
+    SVAMP, OlympiadBench   body | context before the question; see ``choices`` for options
     chat transcripts       messages, the last of them the assistant's, with the answer in it
 
 Messages are given to the model as they are, since they say how to answer; a question is framed by
-the task. Paths and names go through ``mint_envs.datasets``; the presets below are short names.
+the task. Whatever else changes the question or the answer refuses the row: pictures, tolerances,
+proofs, places for numbers. Paths and names go through ``mint_envs.datasets``; the presets below are
+short names.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core import Message
-from ..datasets import Row, field, load_rows
+from ..core import Message, text_of
+from ..datasets import Row, field, load_rows, look_up, read_each
 from ..errors import DatasetError
+from .choices import asked_with_options
 from .grade import answer_of_solution, unreadable
 
 #: Short names: (Hugging Face name, the split to take when none is asked for).
@@ -36,15 +43,23 @@ _QUESTIONS = ("extra_info.question", "question", "problem", "prompt", "query", "
 _ANSWERS = (
     "reward_model.ground_truth",
     "reward_spec.ground_truth",
+    "verification_info.ground_truth",
     "answer",
+    "answer_number",
     "final_answer",
     "expected_answer",
     "ground_truth",
     "target",
+    "gt",
     "solution",
     "messages",
 )
+_STORIES = ("body", "context", "passage")  # what stands before the question
 _SHOWN = 5
+_PICTURE = re.compile(r"(?:images?|pictures?|decoded_image|figures?)(?:_\d+)?")
+_NUMBER_GOES_HERE = re.compile(r"\bN_\d\d\b|\bnumber\d\b")
+_NO_ANSWER = frozenset(("proof", "not found", "notfound", "n/a"))
+_COUNTED = re.compile(r"(-?[\d.,/:]+) \([^()\d]+\)")  # 42 (pens)
 
 
 class UnreadableAnswers(UserWarning):
@@ -65,20 +80,23 @@ def load_problems(
     split: str | None = None,
     question_field: str | None = None,
     answer_field: str | None = None,
+    skip: bool = False,
 ) -> list[MathProblem]:
     """Return the problems of ``dataset``: a preset, a path or a Hugging Face name.
 
     Warns ``UnreadableAnswers`` with the number of right answers that cannot be read, and the
-    first five.
+    first five. ``skip`` leaves out rows that are refused, with a warning that counts them.
 
     Raises:
-        DatasetError: it is missing, empty or broken, or a row has no question or no answer.
+        DatasetError: it is missing, empty or broken, or a row has no question or no answer, or
+            asks for what is not read. With ``skip``, all rows do.
     """
     source, default = PRESETS.get(dataset, (dataset, None))
-    problems = [
-        read_math_row(row, source, number, question_field, answer_field)
-        for number, row in enumerate(load_rows(source, split or default), 1)
-    ]
+
+    def read(row: Row, number: int) -> MathProblem:
+        return read_math_row(row, source, number, question_field, answer_field)
+
+    problems = read_each(load_rows(source, split or default), read, skip)
     _report(source, problems)
     return problems
 
@@ -92,19 +110,79 @@ def read_math_row(
 ) -> MathProblem:
     """Return the problem of one row.
 
+    Fields that the user names are taken as they are, without options or what stands before them.
+
     Raises:
-        DatasetError: it has no question or no answer.
+        DatasetError: it has no question or no answer, or what changes them is not read.
     """
     questions = (question_field,) if question_field else _QUESTIONS
     answers = (answer_field,) if answer_field else _ANSWERS
-    row = {str(name).lower(): value for name, value in row.items()} | dict(row)
+    row = {name: _from_json_text(value) for name, value in row.items()}
+    row = {str(name).lower(): value for name, value in row.items()} | row
     asked = field(row, questions, source, number)
-    answer = _answer(field(row, answers, source, number))
-    if not answer:
-        raise DatasetError(f"row {number} of dataset={source!r} has an empty answer")
+    own = bool(question_field or answer_field)
+    try:
+        _refuse_unasked(row)
+        question, messages = _question_and_messages(row, asked, own)
+        chosen = None if own else asked_with_options(row, question)
+        if chosen is not None:
+            if messages and chosen[0] != question:
+                raise ValueError("its messages do not list its options")
+            return MathProblem(*chosen, messages)
+        told = look_up(row, answers)
+        answer = "" if told is None else _graded_answer(told)
+    except ValueError as fault:
+        raise DatasetError(f"row {number} of dataset={source!r}: {fault}") from None
+    return MathProblem(question, answer or field(row, answers, source, number), messages)
+
+
+def _question_and_messages(row: Row, asked: Any, own: bool) -> tuple[str, tuple[Message, ...]]:
+    """The question, and the messages that ask it, if there are any."""
     messages = _messages(row.get("prompt")) or _messages(row.get("messages"))
-    question = asked if isinstance(asked, str) else "\n".join(m["content"] for m in messages)
-    return MathProblem(question.strip(), answer, messages)
+    if not isinstance(asked, str):
+        return "\n".join(message["content"] for message in messages).strip(), messages
+    question = asked.strip()
+    return question if own or messages else _with_story(row, question), messages
+
+
+def _from_json_text(value: Any) -> Any:
+    """An object that is written as JSON: ``verification_info``."""
+    if not isinstance(value, str) or not value.startswith("{"):
+        return value
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return found if isinstance(found, dict) else value
+
+
+def _refuse_unasked(row: Row) -> None:
+    """Refuse what a model that reads text is not asked, and what is not graded.
+
+    Raises:
+        ValueError: with the reason.
+    """
+    picture = next((n for n in row if _PICTURE.fullmatch(str(n)) and row[n]), None)
+    if picture:
+        raise ValueError(f"it has a picture ({picture}), which no text shows")
+    if row.get("final_answer") and row.get("error"):
+        raise ValueError(f"a tolerance (error={row['error']!r}) is not graded")
+    if str(row.get("question_type")).lower() == "proof":
+        raise ValueError("a proof has no final answer to grade")
+    place = _NUMBER_GOES_HERE.search(str(row.get("question", "")))
+    if place and row.get("numbers") is not None:
+        raise ValueError(f"put its numbers in the place of {place.group()} first")
+
+
+def _with_story(row: Row, question: str) -> str:
+    """The question after what it is asked of, as SVAMP and OlympiadBench have it."""
+    for name in _STORIES:
+        story = row.get(name)
+        if story and not isinstance(story, str):
+            raise ValueError(f"its {name} is no text")
+        if story and story.strip() not in question:
+            return f"{story.strip()} {question}"
+    return question
 
 
 def _messages(value: Any) -> tuple[Message, ...]:
@@ -119,8 +197,24 @@ def _messages(value: Any) -> tuple[Message, ...]:
             or item.get("role") == "assistant"
         ):
             break
-        found.append(Message(role=str(item.get("role", "user")), content=str(item["content"])))
+        role = str(item.get("role", "user"))
+        found.append(Message(role=role, content=text_of(item["content"])))
     return tuple(found)
+
+
+def _graded_answer(value: Any) -> str:
+    """The answer of a row.
+
+    Raises:
+        ValueError: it is empty, or there is none to grade.
+    """
+    answer = _answer(value)
+    if not answer:
+        raise ValueError("it has an empty answer")
+    if answer.lower() in _NO_ANSWER:
+        raise ValueError(f"it has no final answer to grade, but {answer!r}")
+    counted = _COUNTED.fullmatch(answer)
+    return counted.group(1) if counted else answer
 
 
 def _answer(value: Any) -> str:
@@ -132,7 +226,26 @@ def _answer(value: Any) -> str:
         if isinstance(last, Mapping):
             return _answer(last)
         return ", ".join(map(_answer, value))
-    return answer_of_solution(str(value).strip())
+    return answer_of_solution(_only_member(str(value).strip()))
+
+
+def _only_member(text: str) -> str:
+    """``42`` of ``["42"]``, a list that is written as JSON.
+
+    Raises:
+        ValueError: it has several, of which each may be right or all together.
+    """
+    if not (text.startswith('["') and text.endswith('"]')):
+        return text
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if len(found) > 1:
+        raise ValueError(
+            f"it has {len(found)} right answers: make each a row, or one answer of them"
+        )
+    return str(found[0]).strip()
 
 
 def _report(source: str, problems: Sequence[MathProblem]) -> None:

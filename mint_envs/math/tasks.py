@@ -11,7 +11,7 @@ import numpy as np
 from ..core import Message, Prompt, Reward
 from ..datasets import DatasetTask
 from ..errors import require
-from ..family import CommonSettings, Dataset, Drop, Shots, Split, Style
+from ..family import CommonSettings, Dataset, Drop, Shots, SkipRefused, Split, Style
 from .answer.normal import plain_number
 from .grade import grade
 from .rows import MathProblem, load_problems
@@ -50,6 +50,7 @@ class MathTask(DatasetTask[MathProblem]):
         ] = False,
         format_credit: Annotated[float, "score of a well-formed wrong answer, 0 to 0.1"] = 0.0,
         set_credit: Annotated[bool, "score the share of several answers that is right"] = False,
+        skip_refused: SkipRefused = False,
     ) -> None:
         require(
             bool(operators) and set(operators) <= set("+-*"),
@@ -64,7 +65,7 @@ class MathTask(DatasetTask[MathProblem]):
         self._strict, self._format_credit, self._set_credit = strict, format_credit, set_credit
         rows = None
         if dataset is not None:
-            rows = load_problems(dataset, split, question_field, answer_field)
+            rows = load_problems(dataset, split, question_field, answer_field, bool(skip_refused))
         super().__init__(rows, split, drop)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core import Message, Prompt
+from ..core import Message, Prompt, text_of
 from ..datasets import Row, look_up
 
 PROMPTS = ("prompt", "question", "problem", "query", "q", "instruction", "input", "text", "content")
@@ -25,12 +25,16 @@ GOLDS = (
 
 
 def prompt_of(row: Row) -> Prompt:
-    """Return the prompt of a row, text or messages; "" if it has none."""
+    """Return the prompt of a row, text or messages; "" if it has none.
+
+    Raises:
+        DatasetError: a part of a message is no text.
+    """
     value = look_up(row, PROMPTS)
     if isinstance(value, str):
         return value
     if isinstance(value, Sequence) and all(isinstance(m, Mapping) for m in value):
-        return [Message(role=str(m["role"]), content=str(m["content"])) for m in value]
+        return [Message(role=str(m["role"]), content=text_of(m["content"])) for m in value]
     return "" if value is None else str(value)
 
 

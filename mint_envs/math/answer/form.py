@@ -73,7 +73,7 @@ def is_notation(form: Form, equation: Form) -> bool:
     power = form[2][0] if form[0] == "*" and len(form[2]) == 1 and not form[3] else form
     if power[0] not in ("^", "!") or any(part[0] != "n" for part in power[1:]):
         return False
-    return not _numbers(power) <= _numbers(equation)
+    return not _whole_parts(power) <= _whole_parts(equation)
 
 
 def _is_in_lowest_terms(ratio: Form) -> bool:
@@ -92,7 +92,7 @@ def _is_scientific(above: Sequence[Form], below: Sequence[Form]) -> bool:
     return bool(1 <= value < 10)
 
 
-def _numbers(form: Form) -> set[int]:
+def _whole_parts(form: Form) -> set[int]:
     """The whole numbers in ``form``, those of its fractions too."""
     found = [one[1] for one in within(form) if one[0] == "n"]
     return {part for value in found for part in (abs(value.numerator), value.denominator)}
