@@ -82,6 +82,16 @@ def test_a_reference_that_lacks_memory_is_named(tmp_path: Path) -> None:
     assert "reference fails" not in enough.kinds
 
 
+def test_a_reference_that_lacks_time_is_told_the_limit_of_its_row(tmp_path: Path) -> None:
+    row = {"question": "Return n.", "tests": [["f(2)", 2]],
+           "solution": "def f(n):\n    while n: pass"}  # fmt: skip
+    few = AuditOptions(code=CodeSettings(mutants=1, inputs=0))
+    lacking = audit(written(tmp_path / "one.jsonl", [{**row, "time_limit": 0.1}]), few)[0]
+    assert lacking.kinds == ["reference fails", "near the time limit"]
+    assert "0.1 s; rows of our form can say time_limit" in str(lacking.findings[0])
+    assert "of 0.1 s" in str(lacking.findings[1])
+
+
 def test_each_fault_of_code_is_found(found: list[Audited]) -> None:
     clamp, larger, half, double, pick, slow, nothing, again = found
     assert clamp.kinds == []

@@ -326,6 +326,11 @@ def test_records_nest_no_deeper_than_values_do() -> None:
 
     assert read_records(lists(320))
     assert read_records(lists(500)) == {}
+    begun, rest = b'[0,"value",' + b"[" * 200 + b"1", b"[" * 200 + b"1" + b"]" * 400
+    assert read_records(begun + b"\n" + rest + b'],[1,"value",2]\n') == {}  # two lines, two rows
+    inside = begun + b',{"x":1\n' + rest + b'}],[1,"value",2]\n'
+    assert read_records(inside) == {}
+    assert read_records(b'[0,"value","{"]\n[1,"value",["l",["}"]]]\n')[0] == ("value", "{")
     assert read_records(b'[0,"value",' + b'["l",[' * 400 + b"]]" * 400 + b"]\n") == {}
     assert read_records(b'[0,"value",' + b'[{"a":' * 400 + b"1" + b"}]" * 400 + b"]\n") == {}
     wide = b'[0,"value",["l",[' + b'["l",[]],' * 500 + b'["l",[]]]]]\n'

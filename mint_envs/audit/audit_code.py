@@ -92,6 +92,9 @@ def _reference_seconds(
     problem: CodeProblem, audited: Audited, settings: CodeSettings, sandbox: Sandbox
 ) -> float | None:
     """Return the seconds that the reference takes, or None if it does not earn the full mark."""
+    limit = problem.plan.limits.of_run(
+        settings.sandbox_timeout_s, 1, problem.plan.language or "python"
+    ).cpu_s
     items = [(_fenced(problem.reference, seed), problem.plan) for seed in range(_AGAIN)]
     rewards = grade_many(items, settings.grading, sandbox)
     scores = [reward.score for reward in rewards]
@@ -101,15 +104,16 @@ def _reference_seconds(
     if len(set(scores)) > 1:
         audited.add("flaky", f"the same program earns {scores}")
     elif scores[0] != 1.0:
-        audited.add("reference fails", _why(rewards[0]), error=rewards[0].metadata["error"])
+        audited.add("reference fails", _why(rewards[0], limit), error=rewards[0].metadata["error"])
     seconds = max(float(reward.metadata["cpu_s"]) for reward in rewards)
-    if seconds > settings.sandbox_timeout_s / 2:
-        limit = settings.sandbox_timeout_s
+    if seconds > limit / 2:
         audited.add("near the time limit", f"the reference takes {seconds:.1f} s of {limit:g} s")
     return seconds if scores == [1.0] * _AGAIN else None
 
 
-def _why(reward: Reward) -> str:
+def _why(reward: Reward, limit: float) -> str:
+    if reward.metadata["limit"] == "cpu":
+        return f"it does not end in {limit:g} s; rows of our form can say time_limit (s)"
     if reward.metadata["limit"] == "memory":
         return "it needs more memory than it may take; rows of our form can say memory_limit (MiB)"
     bad = [test for test in reward.metadata["tests"] if test["status"] != "passed"][:1]
