@@ -207,6 +207,7 @@ class _Case:
     waiting: list[Job] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     script: ScriptRun | None = None
+    known: dict[int, str] = field(default_factory=dict)  # how tests went, where that was asked
 
     def start(self, jobs: list[Job]) -> None:
         if self.plan.kind == "main":
@@ -229,11 +230,13 @@ class _Case:
         asked = len(self.next_jobs())
         self.outcomes += [next(outcomes) for _ in range(asked)]
         self.waiting = self.waiting[asked:]
-        if self.waiting and not self._all_passed(self.plan.groups[len(self.outcomes) - 1]):
+        if self.waiting and self._first_that_fails(self.plan.groups[len(self.outcomes) - 1]):
             self.waiting = []
 
-    def _all_passed(self, places: Sequence[int]) -> bool:
-        return all(self._status(place) == PASSED for place in places)
+    def _first_that_fails(self, places: Sequence[int]) -> str:
+        """Return the status of a test that did not pass, of those at places."""
+        self.known |= {place: self._status(place) for place in places}
+        return next((self.known[p] for p in places if self.known[p] != PASSED), "")
 
     def _status(self, index: int) -> str:
         if self.script:
@@ -246,7 +249,7 @@ class _Case:
         return (self.outcomes[run] if run < len(self.outcomes) else None), record
 
     def reward(self) -> Reward:
-        statuses = [self._status(i) for i in range(len(self.plan.tests))]
+        statuses = [self.known.get(i) or self._status(i) for i in range(len(self.plan.tests))]
         failures = [outcome.failure for outcome in self.outcomes if outcome.failure]
         failures += self.script.failures() if self.script else []
         failures += self._harness_failures()

@@ -147,7 +147,7 @@ def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
     found: dict[int, tuple[str, Any]] = {}
     try:
         lines = text.splitlines()
-        for line, (index, kind, payload) in zip(lines, _rows(lines, text), strict=True):
+        for line, (index, kind, payload) in zip(lines, _held_by(lines, text), strict=True):
             if type(index) is not int or type(kind) is not str or index in found:
                 return {}
             if line.count(b"[") > _DEEPEST and _nesting(payload) > _DEEPEST:
@@ -158,7 +158,7 @@ def read_records(text: bytes) -> dict[int, tuple[str, Any]]:
     return found
 
 
-def _rows(lines: list[bytes], text: bytes) -> list[Any]:
+def _held_by(lines: list[bytes], text: bytes) -> list[Any]:
     """Return what each line holds.
 
     At once, which is several times as fast, in objects that no row can close and open again, so

@@ -42,6 +42,15 @@ class Foretold:
         except (IndexError, ValueError):
             return False
 
+    def next_value(self, what: str, arguments: tuple[Any, ...]) -> Any:
+        """Return the answer to the next call if it is there and is but a value, else ``MISSED``."""
+        place = self.done
+        if place >= len(self.values) or place in self.others or not self.is_next(what, arguments):
+            return MISSED
+        self.done = place + 1
+        value, self.values[place] = self.values[place], None  # large ones are not to pile up
+        return value
+
     def next_message(self) -> list[bytes]:
         """Return the arguments of as many calls as are to be made next."""
         return self.sent[self.done : next(end for end in self.ends if end > self.done)]

@@ -146,8 +146,8 @@ class _Server:
                 others.append([len(values), reply])
                 value = None
                 much += _about(reply[1])
-            elif type(value) in _LONG:
-                much += _about(value)
+            elif type(value) is str or type(value) is list:
+                much += _about(value) if value and type(value[0]) is list else len(value)
             values.append(value)
             much += 1
             if much > _MUCH:

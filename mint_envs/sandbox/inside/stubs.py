@@ -101,9 +101,13 @@ class Program:
         """Return what the program answers, or raise what it raises."""
         with self._one:
             try:
-                if self._foretold is not None and not keywords:
-                    value = self._answered(self._foretold, what, arguments)
+                if (calls := self._foretold) is not None and not keywords:
+                    value = MISSED if self._patched() else calls.next_value(what, arguments)
+                    if value is MISSED:
+                        value = self._answered(calls, what, arguments)
                     if value is not MISSED:
+                        if self.eager and self._unsettled:
+                            self.settle()
                         return value
                 self._now_asks(what)
                 reply, members = self._ask(what, arguments, keywords)
@@ -217,22 +221,18 @@ class Program:
 
     def _answered(self, calls: Foretold, what: str, arguments: tuple[Any, ...]) -> Any:
         """Return the answer to a call that was seen coming, or ``MISSED``."""
-        if not calls.is_next(what, arguments) or self._patched():
+        if self._patched() or not calls.is_next(what, arguments):
             self._foretold = None
             return MISSED
-        place = calls.done
-        if place == len(calls.values):
+        if calls.done == len(calls.values):
             self._ask_ahead(calls)
-            if place == len(calls.values):
-                self._foretold = None
-                return MISSED
-        calls.done = place + 1
-        if place in calls.others:
+        if calls.done in calls.others:
             self._now_asks(what)
-            return self._result(calls.others.pop(place), arguments, {}, [])
-        value, calls.values[place] = calls.values[place], None  # large ones are not to pile up
-        if self.eager and self._unsettled:
-            self.settle()
+            calls.done += 1
+            return self._result(calls.others.pop(calls.done - 1), arguments, {}, [])
+        value = calls.next_value(what, arguments)
+        if value is MISSED:
+            self._foretold = None
         return value
 
     def _ask_ahead(self, calls: Foretold) -> None:
