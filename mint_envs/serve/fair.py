@@ -51,6 +51,18 @@ class FairQueue(Generic[Piece]):
                 return piece
         return None
 
+    def pull(self, which: Callable[[Piece], bool]) -> list[tuple[str, Piece]]:
+        """Take out all pieces for which this holds; return them with their clients."""
+        found = []
+        for client, pieces in list(self._waiting.items()):
+            found += [(client, piece) for piece in pieces if which(piece)]
+            left = deque(piece for piece in pieces if not which(piece))
+            if left:
+                self._waiting[client] = left
+            else:
+                del self._waiting[client]
+        return found
+
     def remove(self, client: str, piece: Piece) -> bool:
         """Take out a piece that nobody waits for; return whether it was there."""
         pieces = self._waiting.get(client)

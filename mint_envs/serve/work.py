@@ -117,6 +117,10 @@ class _Piece:
     slot: int = -1
     overdue: bool = False  # it was thought quick, and is not
 
+    @property
+    def kind(self) -> tuple[Work, type]:
+        return self.function, type(self.task)
+
     def suits(self, slot: int, now: float) -> bool:
         """Whether a slot may have it: its home, or any, if it has none or has waited for it."""
         if self.home is None or self.home.slot == slot:
@@ -128,8 +132,8 @@ class Desk:
     """Takes work in, as far as there is room, and hands it to the executor piece by piece.
 
     Clients take turns, and none has all slots. Slow work leaves one of several free, so that quick
-    work need not wait until a program has ended. What belongs to a request that was given up is
-    not begun; what is under way and takes long is ended.
+    work need not wait until a program has ended; quick work leaves one to slow work. What belongs
+    to a request that was given up is not begun; what is under way and takes long is ended.
     """
 
     def __init__(
@@ -148,6 +152,7 @@ class Desk:
         self._running: Counter[str] = Counter()  # pieces, by client
         self._busy: set[int] = set()  # slots
         self._slow_running = 0
+        self._was_quick = True  # what was begun last
         self._waits: OrderedDict[str, float] = OrderedDict()  # slow work of clients; 0: they stay
         self._left_at = -math.inf  # when the last client went away from slow work
 
@@ -286,15 +291,25 @@ class Desk:
                 for item in piece.items
             ]
             return [one for again in alone for one in await self._found(again)]
-        self._note((piece.function, type(piece.task)), seconds / max(1, len(piece.items)))
+        self._note(piece.kind, seconds / max(1, len(piece.items)))
         return list(found)
 
     def _note(self, kind: tuple[Work, type], seconds: float) -> None:
         """Let the latest times weigh in what work of this kind, and of any, takes for one item."""
-        seconds = max(seconds, 1e-6)
+        seconds, was_quick = max(seconds, 1e-6), self._is_quick(kind)
         before = self._seconds.get(kind, seconds)
         self._seconds[kind] = before + 0.2 * (seconds - before)
         self._seconds_each += 0.05 * (seconds - self._seconds_each)
+        if self._is_quick(kind) != was_quick:
+            self._sort_anew(kind, not was_quick)
+
+    def _sort_anew(self, kind: tuple[Work, type], quick: bool) -> None:
+        """Let what waits of a kind that is known better now wait where it belongs."""
+        before, after = (self._slow, self._quick) if quick else (self._quick, self._slow)
+        for client, piece in before.pull(lambda one: one.kind == kind):
+            piece.quick = quick
+            after.put(client, piece)
+        self._begin_next()
 
     # -- one piece after the other ----------------------------------------------------------------
 
@@ -309,10 +324,22 @@ class Desk:
         full = [client for client, count in self._running.items() if count >= most]
         now = time.monotonic()
         suits = partial(_Piece.suits, slot=slot, now=now)
-        piece = self._quick.take(full, suits)
-        if piece is None and self._slow_running < most:
-            piece = self._slow.take(full, suits)
+        quick, slow = (partial(queue.take, full, suits) for queue in (self._quick, self._slow))
+        if self._slow_running >= most:
+            piece = quick()
+        elif self._is_turn_of_slow():
+            piece = slow() or quick()
+        else:
+            piece = quick() or slow()
+        self._was_quick = piece is None or piece.quick
         return piece
+
+    def _is_turn_of_slow(self) -> bool:
+        """Whether slow work goes first: else it would wait for as long as quick work comes.
+
+        Of several slots it has one; of one slot, every other time.
+        """
+        return not self._slow_running and (self.executor.slots > 1 or self._was_quick)
 
     def _begin(self, piece: _Piece, slot: int) -> None:
         where = {"at": slot} if getattr(self.executor, "chooses", False) else {}
@@ -335,7 +362,7 @@ class Desk:
         if piece.running.done():
             return
         piece.overdue = True
-        self._note((piece.function, type(piece.task)), _OVERDUE_S / len(piece.items))
+        self._note(piece.kind, _OVERDUE_S / len(piece.items))
         if piece.done.cancelled():
             self._abandon(piece)
 

@@ -150,6 +150,53 @@ def test_quick_work_does_not_wait_for_slow_work() -> None:
     asyncio.run(play())
 
 
+@pytest.mark.parametrize(("slots", "before"), [(3, 1), (2, 1), (1, 2)])
+def test_slow_work_does_not_wait_for_as_long_as_quick_work_comes(slots: int, before: int) -> None:
+    async def play() -> None:
+        executor = ByHand(slots)
+        desk = Desk(executor, 100)
+        for function, seconds in ((quick, 0.001), (slow, 1.0)):
+            first = await asked(desk, "a", function, "first")
+            executor.end(seconds)
+            await first
+        executor.begun.clear()
+        quicks = [await asked(desk, f"client {i}", quick, f"quick {i}") for i in range(20)]
+        late = await asked(desk, "z", slow, "slow")
+        ended = 0
+        while "slow" not in executor.names():
+            executor.end(0.001)
+            ended += 1
+            await asyncio.sleep(0.01)
+        assert ended <= before
+        while not all(one.done() for one in (*quicks, late)):
+            executor.end(0.001)
+            await asyncio.sleep(0.01)
+
+    asyncio.run(play())
+
+
+def test_what_waits_is_sorted_anew_once_it_is_known_how_long_its_kind_takes() -> None:
+    async def play() -> None:
+        executor = ByHand(2)
+        desk = Desk(executor, 100)
+        first = [await asked(desk, "a", quick, f"first {i}") for i in range(5)]
+        assert (len(desk._quick), len(desk._slow)) == (0, 4)  # one runs, of a kind not known yet
+        executor.end(0.001)
+        await first[0]
+        assert len(desk._slow) == 0
+        assert len(desk._quick) == 3
+        executor.end(60.0)  # it is not what it was
+        await first[1]
+        assert len(desk._quick) == 0
+        assert len(desk._slow) == 2
+        while not all(one.done() for one in first):
+            executor.end()
+            await asyncio.sleep(0.01)
+        assert desk.waiting == desk._slow_running == 0
+
+    asyncio.run(play())
+
+
 def test_work_that_was_thought_quick_is_learned_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """And is ended, a little later, if nobody waits for it."""
     monkeypatch.setattr(work, "_OVERDUE_S", 0.05)
