@@ -205,11 +205,16 @@ class Codec:
 
     def _hold(self, message: Message, held: list[str]) -> Message:
         """Keep a content that is not plain text aside, and put a mark in its place."""
-        own = message.get("trusted", 0)
-        ours, content = message["content"][:own], message["content"][own:]
-        found: Message = {**message, "content": ours + self._held(content, held)}
+        own, found = message.get("trusted", 0), message
+        if message["content"]:  # that of a message that calls may be None
+            ours, content = message["content"][:own], message["content"][own:]
+            found = {**message, "content": ours + self._held(content, held)}
         if "tools" in message:
-            found["tools"] = [self._hold_json(tool, held) for tool in message["tools"]]
+            found = {**found, "tools": [self._hold_json(tool, held) for tool in message["tools"]]}
+        aside: list[str] = []
+        self._hold_json(message.get("tool_calls"), aside)
+        if aside:
+            raise TokenizerError(f"a call in the prompt spells a special token: {aside[0][:80]!r}")
         return found
 
     def _held(self, content: str, held: list[str]) -> str:

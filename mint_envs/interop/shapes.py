@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -272,7 +272,13 @@ def as_messages(prompt: Prompt) -> list[Message]:
     """Return a prompt as chat messages; text is a message of the user."""
     if isinstance(prompt, str):
         return [Message(role="user", content=prompt)]
-    return [Message(role=m["role"], content=m["content"]) for m in prompt]
+    return [_for_others(message) for message in prompt]
+
+
+def _for_others(message: Message) -> Message:
+    """A message without what only our own tokens use."""
+    kept = ("role", "content", "tool_calls", "tool_call_id", "name")
+    return cast("Message", {key: value for key, value in message.items() if key in kept})
 
 
 def plain_prompt(prompt: Prompt) -> str | list[Message]:

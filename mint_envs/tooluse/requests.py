@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from ..core import Episode, Message
+from ..core import Episode, Message, text_of
 from ..errors import require
 from .families import Request
-from .formats.framing import Framing
+from .formats.framing import Framing, made_id
 from .turns import TurnLimits
 
 #: What a model is told, beside how to call a tool.
@@ -69,16 +70,69 @@ def with_tools(
     if framing.native:
         return list(messages)
     own = [m["content"] for m in messages if m["role"] == "system"]
-    rest = [m for m in messages if m["role"] != "system"]
+    rest = framing.history([m for m in messages if m["role"] != "system"])
     return [framing.system(rules, tools, "".join(f"\n\n{text}" for text in own)), *rest]
 
 
 def checked_messages(turns: Any) -> tuple[Message, ...]:
-    """Return messages; what else they hold is left out."""
+    """Return messages, with the calls in them and whose the results are.
+
+    Raises:
+        SettingError, DatasetError: they are no messages, a part of one is no text, or a result
+            follows no call.
+    """
     require(
         isinstance(turns, list)
         and bool(turns)
-        and all(isinstance(m, Mapping) and isinstance(m.get("content"), str) for m in turns),
+        and all(isinstance(m, Mapping) and ("content" in m or m.get("tool_calls")) for m in turns),
         "the request must be a text, or a list of messages with role and content",
     )
-    return tuple(Message(role=str(m.get("role", "user")), content=m["content"]) for m in turns)
+    found: list[Message] = []
+    for turn in turns:
+        found.append(_checked_message(turn))
+        before = found[-2]["role"] if len(found) > 1 else ""
+        require(
+            found[-1]["role"] != "tool" or before == "tool" or "tool_calls" in found[-2],
+            "a result of a tool stands behind no message that calls one",
+        )
+    return tuple(found)
+
+
+def _checked_message(turn: Mapping[str, Any]) -> Message:
+    content = turn.get("content")
+    found = Message(role=str(turn.get("role", "user")), content=text_of(content or ""))
+    if turn.get("tool_calls"):
+        calls = [exact_or_openai(call) for call in turn["tool_calls"]]
+        found["tool_calls"] = [
+            {
+                "type": "function",
+                "id": str(own.get("id") or made_id(place)),
+                "function": {"name": call["name"], "arguments": call["arguments"]},
+            }
+            for place, (call, own) in enumerate(zip(calls, turn["tool_calls"], strict=True))
+        ]
+    for key in ("name", "tool_call_id"):
+        if found["role"] == "tool" and turn.get(key):
+            found[key] = str(turn[key])
+    return found
+
+
+def exact_or_openai(call: Any) -> dict[str, Any]:
+    """Return a call as ``{"name", "arguments"}`` from OpenAI's form, or with arguments as text.
+
+    Raises:
+        SettingError: it is no call.
+    """
+    inner = call.get("function", call) if isinstance(call, Mapping) else {}
+    inner = inner if isinstance(inner, Mapping) else {}
+    arguments = inner.get("arguments", {})
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments or "{}")
+        except (ValueError, RecursionError):
+            arguments = None
+    require(
+        isinstance(inner.get("name"), str) and isinstance(arguments, Mapping),
+        f"{str(call)[:80]!r} is no call. Give {{'name': ..., 'arguments': {{...}}}}",
+    )
+    return {"name": inner["name"], "arguments": dict(arguments)}

@@ -8,7 +8,8 @@ what         fields
 BFCL         ``question``, ``function`` and ``ground_truth`` (none for ``irrelevance`` rows)
 BFCL, turns  ``question``, ``involved_classes``, ``initial_config`` and ``ground_truth``
 calls        ``messages``, ``question``, ``query`` or ``prompt``; ``tools`` or ``functions``;
-             ``calls``, ``expected_calls`` or ``answers`` (``[]``: no tool fits)
+             ``calls``, ``expected_calls`` or ``answers`` (``[]``: no tool fits), else the calls of
+             a last message of the assistant's; ``system``
 state        the same request; ``toolkits``; ``state`` and ``wanted_state``, by toolkit; ``answer``
              if a question is asked; ``calls``, one way to do it, for worked examples
 ===========  ================================================================================
@@ -38,8 +39,16 @@ from .formats.calls import MISFITS, Call
 from .formats.framing import Framing
 from .formats.writers import Step
 from .grade import grade_calls
-from .requests import RULES, Host, RowProblem, checked_messages, with_tools
+from .requests import (
+    RULES,
+    Host,
+    RowProblem,
+    checked_messages,
+    exact_or_openai,
+    with_tools,
+)
 from .toolkits import TOOLKITS
+from .toolkits.parameters import as_function, is_schema
 from .toolkits.schemas import ToolTable
 
 _REQUEST = ("messages", "question", "query", "prompt")
@@ -232,13 +241,56 @@ _REFUSED = {
 
 
 def _call_problem(row: Row) -> CallProblem:
-    tools = _list_field(row, _TOOLS)
-    wanted = _list_field(row, _CALLS) if _has(row, _CALLS) else _none_fits(row)
+    tools = [_offered_tool(tool) for tool in _list_field(row, _TOOLS)]
+    messages, last = _request_and_answer(row)
+    if _has(row, _CALLS):
+        wanted = [_plain_call(call) for call in _list_field(row, _CALLS)]
+    else:
+        wanted = _none_fits(row) if last is None else _calls_of(last)
     language = _language_of(row)
-    problem = CallProblem(_id(row), _request_messages(row), tuple(tools), tuple(wanted), language)
-    if ToolTable.of(problem.offers()) is not None:
-        grade_calls(wanted, [], tools, language=language)  # raises where one of them is no call
+    problem = CallProblem(_id(row), messages, tuple(tools), tuple(wanted), language)
+    table = ToolTable.of(problem.offers())
+    assert table is not None
+    grade_calls(wanted, [], tools, language=language)  # raises where one of them is no call
+    for name, _ in map(exact_call, wanted):
+        require(name in table.names, f"a call of {name!r} is wanted, which is none of the tools")
     return problem
+
+
+def _offered_tool(tool: Any) -> Any:
+    """A tool as its prompt lists it; it and its parameters may be JSON in a string."""
+    tool = _maybe_json(tool)
+    if not isinstance(tool, Mapping):
+        return tool  # refused when all are looked at
+    inner = tool.get("function", tool)
+    if isinstance(inner, Mapping) and is_schema(inner.get("parameters")):
+        return tool  # in OpenAI's form round it, or without
+    found = as_function(tool)
+    return {**found, "parameters": _maybe_json(found["parameters"])}
+
+
+def _plain_call(call: Any) -> Any:
+    """OpenAI's form, and arguments as text, as a plain call; BFCL's as it is."""
+    inner = call.get("function", call) if isinstance(call, Mapping) else {}
+    named = isinstance(inner, Mapping) and isinstance(inner.get("name"), str)
+    told = named and (inner is not call or isinstance(inner.get("arguments"), str))
+    return exact_or_openai(call) if told else call
+
+
+def _request_and_answer(row: Row) -> tuple[tuple[Message, ...], Message | None]:
+    """The request, and the last message of a row that is a whole chat."""
+    messages = _request_messages(row)
+    if messages[-1]["role"] != "assistant" or len(messages) < 2:
+        return messages, None
+    return messages[:-1], messages[-1]
+
+
+def _calls_of(answer: Message) -> list[Any]:
+    require(
+        "tool_calls" in answer,
+        "its last message makes no call. Where none is wanted, leave it out and write calls=[]",
+    )
+    return [exact_or_openai(call) for call in answer["tool_calls"]]
 
 
 def _language_of(row: Row) -> str:
@@ -286,9 +338,13 @@ def _parts_of(toolkit: str) -> frozenset[str]:
 def _request_messages(row: Row) -> tuple[Message, ...]:
     value = _maybe_json(_field(row, _REQUEST))
     if isinstance(value, str):
-        return (Message(role="user", content=value),)
-    turns = value[0] if value and isinstance(value[0], list) else value
-    return checked_messages(turns)
+        turns: Any = [{"role": "user", "content": value}]
+    else:
+        turns = value[0] if value and isinstance(value[0], list) else value
+    rules = row.get("system") or row.get("system_prompt")
+    require(rules is None or isinstance(rules, str), "system must be a text")
+    first = [] if rules is None else [{"role": "system", "content": rules}]
+    return checked_messages([*first, *turns] if isinstance(turns, list) else turns)
 
 
 def _id(row: Row) -> str:

@@ -260,6 +260,13 @@ def rows(run: Path, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
+def until_step(client: subprocess.Popen[str], run: Path, step: int) -> None:
+    """Wait until the run has this step."""
+    while not any(row["step"] == step for row in rows(run, "metrics.jsonl")):
+        assert client.poll() is None, client.communicate()
+        time.sleep(0.05)
+
+
 def test_mint_grpo(skyrl: SkyRL, tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert "Saved: tinker://" in said(training(skyrl, "--steps", "2", "--run-dir", str(run)))
@@ -271,3 +278,25 @@ def test_mint_grpo(skyrl: SkyRL, tmp_path: Path) -> None:
     assert "Saved" in said(
         training(skyrl, "--steps", "1", "--init-from", str(run), "--run-dir", str(warm))
     )
+
+
+def test_an_off_policy_run_whose_ends_are_killed_goes_on(skyrl: SkyRL, tmp_path: Path) -> None:
+    """Two updates a step, one step ahead: each step once, and no problem is learned from twice."""
+    run = tmp_path / "run"
+    off_policy = ("--substeps", "2", "--max-steps-off-policy", "1")
+    client = training(skyrl, *off_policy, "--steps", "8", "--run-dir", str(run))
+    for step in (1, 3):  # at whatever it does after these steps
+        until_step(client, run, step)
+        client.kill()
+        client.communicate()
+        client = mint_grpo(skyrl, "--resume", str(run))
+    until_step(client, run, 5)
+    skyrl.kill()
+    skyrl.start()
+    assert "Saved: tinker://" in said(client)
+    metrics = rows(run, "metrics.jsonl")
+    assert [row["step"] for row in metrics] == list(range(1, 9))
+    assert max(row["staleness_max"] for row in metrics) == 1
+    learned = [row["seed"] for row in rows(run, "rollouts.jsonl")]
+    assert len(learned) == 8 * 4 * 4
+    assert len(set(learned)) == 8 * 4

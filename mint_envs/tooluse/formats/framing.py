@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from ...core import ChatStyle, Message
@@ -90,7 +91,9 @@ class Framing:
         how = f"You work with tools. To call one, write\n{self._example()}\n"
         if self.lists_tools:
             ours = f"{how}{rules}" if self.told else ""
-            wrapped = [{"type": "function", "function": dict(tool)} for tool in tools]
+            wrapped = [
+                {"type": "function", "function": dict(tool.get("function", tool))} for tool in tools
+            ]
             made = Message(role="system", content=f"{ours or rules}{end}", tools=wrapped)
             return {**made, "trusted": len(ours)} if ours else made
         ours = f"{how}{rules}\n\nTools:\n"
@@ -147,6 +150,46 @@ class Framing:
         own = own if _PLAIN.fullmatch(own) else made_id(place)
         return Message(role="tool", content=text, name=name, tool_call_id=own)
 
+    def history(self, messages: Sequence[Message]) -> list[Message]:
+        """Return the messages of a row, with their calls and results as they are written here.
+
+        What follows results that are a message of the user's here goes into that message.
+        """
+        found: list[Message] = []
+        left = list(messages)
+        while left:
+            one = left.pop(0)
+            more = [one]
+            if one.get("tool_calls"):
+                results = list(takewhile(lambda m: m["role"] == "tool", left))
+                del left[: len(results)]
+                more = self._history_of_calls(one, results)
+            elif found and one["role"] == found[-1]["role"] == "user":
+                found[-1] = _said_together(found[-1], one)
+                continue
+            found += more
+        return found
+
+    def _history_of_calls(self, message: Message, results: Sequence[Message]) -> list[Message]:
+        """Return a message that calls, and its results, by their ids or else in their order."""
+        if self.native:
+            return [message, *results]
+        calls = [
+            Call("ok", own["name"], own["arguments"], None, (0, 0), id=one["id"])
+            for one in message["tool_calls"]
+            for own in [one["function"]]
+        ]
+        made = self.made([(c.name, c.arguments or {}) for c in calls], [c.id for c in calls])
+        if message["content"]:
+            told = made["content"] if self.way is None else ""
+            made = {**made, "content": f"{message['content']}\n{told}".strip(), "trusted": 0}
+        by_id = {call.id: call for call in calls}
+        answered = [
+            by_id.get(result.get("tool_call_id", ""), calls[min(place, len(calls) - 1)])
+            for place, result in enumerate(results)
+        ]
+        return [made, *self.results([result["content"] for result in results], answered)]
+
     def final(self, text: str) -> str:
         """Return what the last message says, thoughts left out."""
         if self.format == "openai_message":
@@ -155,6 +198,10 @@ class Framing:
             text = inner if isinstance(inner, str) else text
         before, behind = self.answer
         return spoken(spoken(text).removeprefix(before).removesuffix(behind))
+
+
+def _said_together(first: Message, then: Message) -> Message:
+    return {**first, "content": f"{first['content']}\n\n{then['content']}"}
 
 
 def made_id(place: int) -> str:

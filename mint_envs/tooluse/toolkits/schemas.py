@@ -11,6 +11,7 @@ from ...errors import SettingError
 from ..formats.literals import read_literal
 from ..formats.strict import MAX_DEPTH, CallFault, deeper_than, read_whole
 from .checking import SchemaFault, Uncheckable, checker, errors, fits
+from .parameters import as_function
 from .surely import Surely, surely, takes_no_text
 
 _PYTHON_WORDS = {"True": True, "False": False, "None": None}
@@ -32,7 +33,8 @@ class ToolTable:
 
     Args:
         tools: OpenAI's form (``{"type": "function", "function": {...}}``), or the inner objects
-            with ``name`` and ``parameters``, a JSON Schema; BFCL's type names are understood.
+            with ``name`` and ``parameters``, a JSON Schema; BFCL's type names, and what
+            ``parameters.as_function`` takes, are understood.
 
     Raises:
         SettingError: a tool without a name, a name that stands twice, or a broken schema.
@@ -157,13 +159,13 @@ def _schema_error_text(error: Any) -> str:
 
 
 def _name_and_schema(tool: Any) -> tuple[str, dict[str, Any]]:
-    inner = tool.get("function", tool) if isinstance(tool, Mapping) else None
-    if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
+    inner = as_function(tool) if isinstance(tool, Mapping) else {}
+    if not isinstance(inner.get("name"), str):
         raise SettingError(
             f"tools: {str(tool)[:80]!r} is no tool. Give "
             '{"name": ..., "parameters": {a JSON Schema}}, or OpenAI\'s form round it.'
         )
-    schema = inner.get("parameters") or {}
+    schema = inner["parameters"] or {}
     if not isinstance(schema, Mapping):
         raise SettingError(f"tools: the parameters of {inner['name']!r} are no JSON Schema")
     if deeper_than(schema, MAX_DEPTH):
