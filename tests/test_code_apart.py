@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_code_sandbox import TIERS, works
 
 from mint_envs.code import grade
 from mint_envs.code.apart import groups, telling
 from mint_envs.code.grade import GradeSettings, grade_many
 from mint_envs.code.plan import make_plan
-from mint_envs.sandbox import shared
+from mint_envs.sandbox import Job, Sandbox, shared
 from mint_envs.sandbox.inside.foretold import ends_of_messages
 from tests.run_code_attacks import wanted
 
@@ -156,6 +157,34 @@ def test_the_reward_is_that_of_each_test_for_itself(
         allowed = {"passed"} if right >> n & 1 else {"wrong"}
         assert report["expected"] == str(n + 1)
         assert report["status"] in (allowed if partial else {*allowed, "not run"})
+
+
+LOCKS = """
+import fcntl, os, time
+def f(n):
+    got = []
+    for lock in (fcntl.flock, fcntl.lockf):
+        fd = os.open(os.__file__, os.O_RDONLY)
+        try:
+            lock(fd, (fcntl.LOCK_EX if lock is fcntl.flock else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except OSError:
+            got.append(False)
+    time.sleep(0.5)
+    return got
+"""
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_two_programs_at_once_do_not_talk_by_locks_on_files_that_both_read(tier: str) -> None:
+    if not works(tier):
+        pytest.skip(f"this machine has no {tier} tier")
+    with Sandbox(tier, workers=2) as sandbox:
+        outcomes = sandbox.run_jobs([Job(f"{LOCKS}#{i}", calls=("f(1)",)) for i in range(2)])
+        assert [outcome.records[0] for outcome in outcomes] == [("value", ["l", []])] * 2
+        kept = "import sqlite3\ndef f(n):\n    db = sqlite3.connect('kept')\n"
+        kept += "    db.execute('create table t(n)')\n    db.execute('insert into t values(7)')\n"
+        kept += "    db.commit()\n    return db.execute('select n from t').fetchone()[0]\n"
+        assert sandbox.run(kept, calls=["f(1)"]).records[0] == ("value", 7)
 
 
 def test_a_program_that_ends_in_one_run_does_not_lose_the_others() -> None:

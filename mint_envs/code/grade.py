@@ -217,26 +217,20 @@ class _Case:
             self.waiting = jobs
 
     def next_jobs(self) -> list[Job]:
-        """Return what to run next: one group of tests where the first failure decides."""
-        if self.script:
-            return self.script.next_jobs()
-        return self.waiting if self.settings.partial_credit else self.waiting[:1]
+        """Return what to run next: one group of tests after the other, lest two runs talk."""
+        return self.script.next_jobs() if self.script else self.waiting[:1]
 
     def take(self, outcomes: Any) -> None:
         """Take the outcomes of what ``next_jobs`` returned."""
         if self.script:
             self.script.take(outcomes)
-            return
-        asked = len(self.next_jobs())
-        self.outcomes += [next(outcomes) for _ in range(asked)]
-        self.waiting = self.waiting[asked:]
-        if self.waiting and self._first_that_fails(self.plan.groups[len(self.outcomes) - 1]):
-            self.waiting = []
-
-    def _first_that_fails(self, places: Sequence[int]) -> str:
-        """Return the status of a test that did not pass, of those at places."""
-        self.known |= {place: self._status(place) for place in places}
-        return next((self.known[p] for p in places if self.known[p] != PASSED), "")
+        elif self.waiting:
+            group = self.plan.groups[len(self.outcomes)]
+            self.outcomes.append(next(outcomes))
+            self.known |= {place: self._status(place) for place in group}
+            passed = all(self.known[place] == PASSED for place in group)
+            go_on = passed or self.settings.partial_credit
+            self.waiting = self.waiting[1:] if go_on else []
 
     def _status(self, index: int) -> str:
         if self.script:

@@ -17,7 +17,7 @@ _CALLS = {
     "fstat": (5, 80), "lstat": (6, -1), "lseek": (8, 62), "pread64": (17, 67),
     "pwrite64": (18, 68), "readv": (19, 65), "writev": (20, 66), "preadv": (295, 69),
     "pwritev": (296, 70), "access": (21, -1), "dup": (32, 23), "dup2": (33, -1),
-    "dup3": (292, 24), "flock": (73, 32), "fsync": (74, 82),
+    "dup3": (292, 24), "fsync": (74, 82),
     "fdatasync": (75, 83), "truncate": (76, 45), "ftruncate": (77, 46), "fallocate": (285, 47),
     "getdents": (78, -1), "getdents64": (217, 61), "getcwd": (79, 17), "chdir": (80, 49),
     "fchdir": (81, 50), "rename": (82, -1), "renameat": (264, 38), "renameat2": (316, 276),
@@ -80,14 +80,17 @@ _AUDIT = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
 _LOAD, _JEQ, _JGE, _JGT, _JSET, _JA, _RET = 0x20, 0x15, 0x35, 0x25, 0x45, 0x05, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_DONE = _ERRNO | 0  # the call is not made, and says that all went well
 _NR, _ARCH = 0, 4  # offsets into struct seccomp_data
 _CLONE_THREAD = 0x00010000
 _NEW_NAMESPACES = 0x7E020000
 _MAP_SHARED, _MAP_ANONYMOUS = 1, 0x20
 _SAFE_IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # isatty, size, FIO*
 _SET_NAME, _GET_NAME = 15, 16
-#: Duplicate, flags and locks. Not the owner of a descriptor: it would be sent SIGIO, or SIGKILL.
-_SAFE_FCNTLS = (*range(8), *range(36, 39), 1030, 1032)
+#: Duplicate, flags, who has a lock. Not the owner of a descriptor: it would be sent SIGIO, SIGKILL.
+_SAFE_FCNTLS = (*range(6), 36, 1030, 1032)
+#: Locks are granted, and not set: by those on files that all may read, two programs could talk.
+_LOCKS = (6, 7, 37, 38)
 
 Code = list[tuple[int, int, int, int]]
 
@@ -144,7 +147,8 @@ def _special(pid: int, level: str) -> list[tuple[tuple[int, int], Code]]:
         ((302, 261), _null_pointer(2)),  # prlimit64 reads limits, never sets them
         ((44, 206), _null_pointer(4)),  # sendto without an address: only to the pair's other end
         ((16, 29), _only_if(1, _SAFE_IOCTLS)),
-        ((72, 25), _only_if(1, _SAFE_FCNTLS)),
+        ((73, 32), [_ret(_DONE)]),  # flock
+        ((72, 25), [*_granted(1, _LOCKS), *_only_if(1, _SAFE_FCNTLS)]),
         ((157, 167), _only_if(0, (_SET_NAME, _GET_NAME))),  # prctl
     ]
 
@@ -168,6 +172,14 @@ def _only_if(index: int, values: tuple[int, ...]) -> Code:
     for value in values:
         code += [(_JEQ, 0, 1, value & 0xFFFFFFFF), _ret(_ALLOW)]
     return [*code, _deny()]
+
+
+def _granted(index: int, values: tuple[int, ...]) -> Code:
+    """Do nothing, and call it a success, when the argument is listed."""
+    code: Code = [_argument(index)]
+    for value in values:
+        code += [(_JEQ, 0, 1, value), _ret(_DONE)]
+    return code
 
 
 def _own_signal(pid: int, signal: int) -> Code:
