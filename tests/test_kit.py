@@ -132,6 +132,11 @@ def test_a_good_environment_passes(task: Any) -> None:
     assert report.cases["another process"] == 3
 
 
+def test_an_environment_is_not_shown_while_it_is_tested(capsys: pytest.CaptureFixture[str]) -> None:
+    check_env("mint/Math-v0", problems=1, max_examples=1, other_process=False)
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.__name__)
 def test_a_fault_of_a_task_is_found(task: Any) -> None:
     rules = TASKS[task]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
 import pickle
@@ -89,7 +91,9 @@ def _check_gymnasium(env: gym.Env[Any, Any], findings: Findings) -> None:
     """Gymnasium's own checks, where a warning is a finding too."""
     advice = "gymnasium.utils.env_checker says so; see its documentation of Env"
     ours = isinstance(env, TokenEnv) and env.spec is not None  # others may need a display
-    with warnings.catch_warnings(record=True) as caught:
+    # It renders in every mode: "human" prints the problem, which nobody asked to see.
+    unseen = contextlib.redirect_stdout(io.StringIO())
+    with unseen, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             gymnasium_check_env(env, skip_render_check=not ours, skip_close_check=True)
