@@ -65,6 +65,8 @@ def test_no_program_reads_an_answer_in_the_arguments_of_another_test() -> None:
         ([("put(1, 2)", None), ("get(1)", 2)], True),  # a state, in which it is kept
         ([("get(1)", 2), ("put(1, 2)", None)], False),  # but not before it is put there
         ([("push(4)", 1), ("pop()", 4)], True),
+        ([("push(4)", 1), ("pop(True)", 4)], False),
+        ([("enc('ab')", "no"), ("dec('no')", "ab")], False),
         ([("f(1)", 4), ("f(" + "-" * 3000 + "4)", 7)], True),  # more than can be read
         ([("f([0] * 10**12)", 4), ("f('a' * 10**12 + 1)", 7)], True),
     ],

@@ -29,12 +29,14 @@ class Telling:
         shown: what its arguments show.
         wanted: what others must not show.
         silent: whether it wants None.
+        bare: whether it has no arguments.
     """
 
-    what: str
-    shown: frozenset[object]
-    wanted: frozenset[object]
-    silent: bool
+    what: str = ""
+    shown: frozenset[object] = frozenset()
+    wanted: frozenset[object] = frozenset()
+    silent: bool = False
+    bare: bool = False
 
 
 def telling(text: str, wanted: list[Any]) -> Telling:
@@ -44,53 +46,64 @@ def telling(text: str, wanted: list[Any]) -> Telling:
     """
     try:
         tree = ast.parse(text, mode="eval").body
-        shown = telltales(_argument_values(tree))
+        arguments = list(_argument_values(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # statements, of a split check
-        return Telling("", frozenset(), frozenset(), False)
-    hidden = telltales(wanted) - shown
+        return Telling()
+    shown = telltales(arguments)
     what = ast.unparse(tree.func) if isinstance(tree, ast.Call) else text
-    return Telling(what, frozenset(shown), frozenset(hidden), wanted == [None])
+    hidden = frozenset(telltales(wanted) - shown)
+    return Telling(what, frozenset(shown), hidden, wanted == [None], not arguments)
 
 
 def groups(tests: Sequence[Telling]) -> list[list[int]]:
     """Return the places of tests in groups within which none tells another's answer.
 
-    That is one group, mostly. Calls that share a state stay together: ``put(1, 2)``, which returns
-    None, tells on purpose what ``get(1)`` is.
+    That is one group, mostly. Calls that share a state stay together.
     """
-    near = _told_and_telling(tests)
-    if not any(near) or any(_share_state(tests, i, j) for i, js in enumerate(near) for j in js):
+    if _share_state(tests):
         return [list(range(len(tests)))]
-    found: list[list[int]] = []
-    for place in sorted(range(len(tests)), key=lambda place: -len(near[place])):
-        group = next((each for each in found if near[place].isdisjoint(each)), None)
+    found: list[_Group] = []
+    for place, test in enumerate(tests):
+        group = next((each for each in found if each.may_hold(test)), None)
         if group is None:
-            found.append([place])
-        else:
-            group.append(place)
-    return sorted(map(sorted, found))
+            found.append(group := _Group())
+        group.add(place, test)
+    return [group.places for group in found]
 
 
-def _told_and_telling(tests: Sequence[Telling]) -> list[set[int]]:
-    """Return for each test those that tell its answer, or are told theirs by it."""
-    shows: dict[object, list[int]] = defaultdict(list)
-    for place, test in enumerate(tests):
+class _Group:
+    """Tests that may be in one run."""
+
+    def __init__(self) -> None:
+        self.places: list[int] = []
+        self._shown: set[object] = set()
+        self._wanted: set[object] = set()
+
+    def may_hold(self, test: Telling) -> bool:
+        return self._shown.isdisjoint(test.wanted) and self._wanted.isdisjoint(test.shown)
+
+    def add(self, place: int, test: Telling) -> None:
+        self.places.append(place)
+        self._shown |= test.shown
+        self._wanted |= test.wanted
+
+
+def _share_state(tests: Sequence[Telling]) -> bool:
+    """Whether a test asks for what one of another function has put somewhere before.
+
+    ``put(1, 2)``, which returns None, tells on purpose what ``get(1)`` is; ``push(4)``, ``pop()``.
+    """
+    seen: dict[object, set[str]] = defaultdict(set)
+    put: dict[object, set[str]] = defaultdict(set)
+    for test in tests:
+        tellers = seen if test.bare else put
+        if any(tellers[mark] - {test.what} for mark in test.wanted & tellers.keys()):
+            return True
         for mark in test.shown:
-            shows[mark].append(place)
-    near: list[set[int]] = [set() for _ in tests]
-    for place, test in enumerate(tests):
-        for mark in test.wanted & shows.keys():
-            near[place].update(shows[mark])
-            for other in shows[mark]:
-                near[other].add(place)
-    return near
-
-
-def _share_state(tests: Sequence[Telling], first: int, second: int) -> bool:
-    """Whether the second test seems to ask for what the first has put somewhere."""
-    one, other = tests[first], tests[second]
-    tells = first < second and not one.shown.isdisjoint(other.wanted)
-    return tells and one.what != other.what and (one.silent or not other.shown)
+            seen[mark].add(test.what)
+            if test.silent:
+                put[mark].add(test.what)
+    return False
 
 
 def _argument_values(tree: ast.expr) -> Iterator[Any]:
