@@ -138,6 +138,20 @@ def test_a_loop_without_answers_among_its_arguments_needs_few_messages() -> None
     assert ends_of_messages([([n], [-n - 1]) for n in range(700)]) == [8, 40, 200, 700]
 
 
+def test_what_a_loop_wants_may_be_any_object() -> None:
+    """It is not asked what it is: one of the program's would be called, another might raise."""
+    code = (
+        "class Odd:\n    def __init__(self, x): self.x = x\n"
+        "    def __repr__(self): raise KeyError\n"
+        "    def __eq__(self, other): return other == self.x\n"
+        "def check(f):\n    wants = [Odd(3), Odd(5)]\n    for x, want in zip([2, 4], wants):\n"
+        "        assert f(x) == want\n"
+    )
+    tests = {"code": code, "entry_point": "f"}
+    assert grade("def f(x):\n    return x + 1\n", tests).score == 1.0
+    assert grade("def f(x):\n    return x + 2\n", tests).score == 0.0
+
+
 def test_half_of_the_tests_of_a_chain_are_run_at_once() -> None:
     assert places([(f"f({n})", n + 1) for n in range(400)]) == [
         [*range(0, 400, 2)], [*range(1, 400, 2)],

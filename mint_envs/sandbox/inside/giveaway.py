@@ -2,7 +2,7 @@
 
 Whoever is asked for the next prime of 2, 3 and 5 can read in the questions that 2 is followed by 3.
 So what is asked and what is to be answered is made comparable here: 3 is 3.0, ``"3"`` and ``[3]``,
-a list a tuple. A bool, None and what is empty give nothing away.
+a list a tuple. A bool, None, what is empty and what is no plain data give nothing away.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _telltale(value: Any) -> object:
             tuple((_inner_telltale(key), _inner_telltale(item)) for key, item in value.items())
             or None
         )
-    return value if isinstance(value, int) else repr(value)
+    return value if isinstance(value, int | complex | bytes) else None
 
 
 def _telltale_of_text(text: str) -> object:
