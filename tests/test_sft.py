@@ -213,6 +213,26 @@ def test_the_mean_is_over_tokens_and_not_over_rows() -> None:
             {"prompt": [{"role": "bot", "content": "1"}], "response": "1"},
             "prompt.0.role: Input should be 'system', 'user' or 'assistant' (it is 'bot')",
         ),
+        ({"prompt": "1", "response": "1", "system": "Be brief."}, "system is not read"),
+        (
+            {
+                "messages": [
+                    {"role": "user", "content": "1"},
+                    {"role": "assistant", "content": "1", "tool_calls": [{}]},
+                ]
+            },
+            "messages.1.tool_calls is not read",
+        ),
+        (
+            {
+                "tools": [{"name": "f"}],
+                "messages": [
+                    {"role": "user", "content": "1"},
+                    {"role": "assistant", "content": "1"},
+                ],
+            },
+            "tools is not read",
+        ),
         ({"prompt": "1", "response": "no digits"}, "the bandit does not know the token"),
     ],
 )

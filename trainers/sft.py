@@ -32,6 +32,9 @@ from .grpo import adam_params
 from .run import Run
 
 _FIELDS = ("prompt", "response", "messages", "role", "content")
+#: What would change what is learned, and is not read: of a row, and of a message.
+_UNREAD = ("tools", "functions", "system", "images", "documents")
+_UNREAD_IN_MESSAGES = ("tool_calls", "function_call", "weight", "reasoning_content", "thinking")
 _Text = Annotated[str, Field(min_length=1, strict=True)]
 
 
@@ -195,6 +198,7 @@ def _rows_in(file: str) -> list[GivenRow]:
 
 
 def _checked_row(row: Mapping[str, Any], where: str) -> GivenRow:
+    _refuse_unread(row, where)
     kind: type[BaseModel] = _Prompted if row.get("messages") is None else _Chat
     try:
         read = kind.model_validate(row)
@@ -212,6 +216,21 @@ def _checked_row(row: Mapping[str, Any], where: str) -> GivenRow:
     if isinstance(read.prompt, str):
         return GivenRow(where, read.prompt, [read.response])
     return _at_turns([*read.prompt, _Said(role="assistant", content=read.response)], where)
+
+
+def _refuse_unread(row: Mapping[str, Any], where: str) -> None:
+    """Refuse a row that says more than is learned from it: it would be another lesson."""
+    said = row.get("prompt") if row.get("messages") is None else row["messages"]
+    found = [name for name in _UNREAD if row.get(name)]
+    for number, message in enumerate(said if isinstance(said, list) else ()):
+        if isinstance(message, Mapping):
+            unread = (name for name in _UNREAD_IN_MESSAGES if message.get(name) is not None)
+            found += [f"messages.{number}.{name}" for name in unread]
+    if found:
+        raise TrainerError(
+            f"{where}: {found[0]} is not read, and would change what is learned. Write what the "
+            "model is to see and say as 'content', or leave the field out"
+        )
 
 
 def _at_turns(messages: Sequence[_Said], where: str) -> GivenRow:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..chat.tasks import read_chat_row
+from ..chat.rows import read_chat_row
 from ..code.rows import reader_of
 from ..core import Task
 from ..datasets import Row, look_up, row_id

@@ -3,7 +3,8 @@
 from .instructions import LEFT_OUT, grade_instructions
 from .judge import Answer, Judge, Question, ScriptedJudge
 from .kinds import KINDS
-from .tasks import ChatProblem, ChatTask
+from .rows import ChatProblem
+from .tasks import ChatTask
 
 __all__ = [
     "KINDS",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from ..core import Message, Prompt, Reward
-from ..datasets import DatasetTask, field, held_out, load_rows
-from ..errors import DatasetError, SettingError, did_you_mean, require
+from ..datasets import DatasetTask, held_out
+from ..errors import SettingError, did_you_mean, require
 from ..family import CommonSettings, Dataset, Drop, Level, PartialCredit, Split
 from ..thinking import spoken
 from .about import beside_the_topic
@@ -20,29 +19,18 @@ from .compose import candidates
 from .folding import seen
 from .gates import failed_gate, is_blank, is_too_long
 from .heuristic import quickstart_heuristic
-from .instructions import LEFT_OUT, Instruction, check_instructions, grade_said
+from .instructions import grade_said
 from .judge.settings import CHOICES, KEY_ENV, JudgeSettings
 from .judged import JudgedAnswer, judged
 from .kinds import SETS
 from .made import draw_made, kinds_of
-from .topics import REQUESTS, TOPICS, Topic
+from .rows import ChatProblem, load_chat_problems
+from .topics import REQUESTS, TOPICS
 
 _REPEAT, _END = "combination:repeat_prompt", "startend:end_checker"
 _MOST_DRAWN = 500  # prompts, to find one in a split
 _SAYS_NOTHING = ("only words of the prompt", "off the topic")
 _LEVELS = {"full": ASKS, "easy": EASY}
-
-
-@dataclass(frozen=True, slots=True)
-class ChatProblem:
-    """A prompt, what it asks for, and an answer that follows all of it (``""`` if unknown)."""
-
-    prompt: str
-    request: str
-    instructions: tuple[Instruction, ...]
-    topic: Topic | None = None  # None: a row of a data set
-    answer: str = ""
-    form: str = "prose"  # of a drawn prompt: see ``makers.maker.Maker``
 
 
 class ChatTask(DatasetTask[ChatProblem]):
@@ -56,7 +44,7 @@ class ChatTask(DatasetTask[ChatProblem]):
     is 0 for what is no answer: nothing, one thing again and again, the prompt copied, no prose,
     not a word on the topic, or far too long. The gate's name is in ``metadata["gate"]``.
 
-    ``dataset`` takes rows of IFEval's form: ``prompt``, ``instruction_id_list`` and ``kwargs``.
+    ``dataset`` takes rows of IFEval, IFBench and IF-RLVR (``chat.rows``).
     Rows with a kind that is left out (``mint_envs.chat.LEFT_OUT``) are passed over; their
     answers need be no prose and on no topic.
 
@@ -155,7 +143,9 @@ class ChatTask(DatasetTask[ChatProblem]):
             "judge and reward='quickstart-heuristic' are two rewards: leave one out",
         )
         self.nondeterministic = self._judge is not None and self._judge.nondeterministic
-        rows = None if dataset is None else _problems(dataset, split, self._judge is not None)
+        rows = (
+            None if dataset is None else load_chat_problems(dataset, split, self._judge is not None)
+        )
         by_kind = rows is None and instructions != "ifeval" and kinds is None
         super().__init__(rows, "all" if by_kind else split, drop)
         self._needs_a_prompt(kinds, split)
@@ -326,48 +316,3 @@ def _own_words(text: str, problem: ChatProblem) -> str:
             if whole.lower().endswith(ending.lower()):
                 text = whole[: -len(ending)]
     return text
-
-
-def _problems(dataset: str, split: str | None, has_judge: bool) -> list[ChatProblem]:
-    rows = enumerate(load_rows(dataset, split), 1)
-    read = _plain_problem if has_judge else read_chat_row
-    found = [read(row, dataset, number) for number, row in rows]
-    kept = [problem for problem in found if problem is not None]
-    if not kept:
-        left = ", ".join(LEFT_OUT)
-        raise DatasetError(f"dataset={dataset!r}: every row has a kind that is left out ({left})")
-    return kept
-
-
-def _plain_problem(row: Mapping[str, Any], dataset: str, number: int) -> ChatProblem:
-    """Read a row for a judge: a prompt, and an answer to compare with if it has one."""
-    prompt = str(field(row, ("prompt",), dataset, number))
-    answer = row.get("answer")
-    return ChatProblem(prompt, prompt, (), answer=answer if isinstance(answer, str) else "")
-
-
-def read_chat_row(row: Mapping[str, Any], dataset: str, number: int) -> ChatProblem | None:
-    """Return the problem of a row of IFEval's form; None if it has a kind that is left out.
-
-    Raises:
-        DatasetError: it is of another form, or its instructions cannot be read.
-    """
-    prompt = str(field(row, ("prompt",), dataset, number))
-    kinds = field(row, ("instruction_id_list",), dataset, number)
-    arguments = field(row, ("kwargs",), dataset, number)
-    where = f"row {number} of dataset={dataset!r}"
-    if not isinstance(kinds, list) or not isinstance(arguments, list):
-        raise DatasetError(f"{where}: instruction_id_list and kwargs must be lists")
-    if len(kinds) != len(arguments):
-        raise DatasetError(f"{where} has {len(kinds)} instructions and {len(arguments)} kwargs")
-    if any(kind in LEFT_OUT for kind in kinds):
-        return None
-    instructions = tuple(
-        (kind, {k: v for k, v in (given or {}).items() if v is not None})
-        for kind, given in zip(kinds, arguments, strict=True)
-    )
-    try:
-        check_instructions(instructions, prompt)
-    except SettingError as error:
-        raise DatasetError(f"{where}: {error}") from error
-    return ChatProblem(prompt, prompt, instructions)
