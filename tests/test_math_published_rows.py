@@ -13,7 +13,7 @@ import mint_envs
 from mint_envs.errors import DatasetError
 from mint_envs.math import MathTask
 from mint_envs.math.rows import read_math_row
-from mint_envs.records.fields import prompt_of
+from mint_envs.records.fields import gold_of, prompt_of
 
 pytestmark = pytest.mark.quick
 
@@ -211,3 +211,8 @@ def written(folder: Path, *rows: dict[str, Any]) -> str:
     path = folder / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return str(path)
+
+
+def test_the_rows_that_verl_saves_have_their_right_answer() -> None:
+    row = {"input": "user\nWhat is 40+2?\n", "output": "42", "gts": "42", "score": 1.0, "step": 3}
+    assert (prompt_of(row), gold_of(row)) == (row["input"], "42")

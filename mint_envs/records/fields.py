@@ -21,6 +21,7 @@ GOLDS = (
     "canonical_solution",
     "solution",
     "label",
+    "gts",
 )
 
 
