@@ -12,6 +12,7 @@ from tool_templates import KNOWING, knowing_tokenizer
 from mint_envs import TokenEnv
 from mint_envs.errors import DatasetError, TokenizerError
 from mint_envs.interop.shapes import as_messages
+from mint_envs.interop.toolcalls import offered
 from mint_envs.tooluse import ToolUseTask, parse_calls
 from mint_envs.tooluse.rows import CallProblem, read_call_row
 from mint_envs.tooluse.toolkits.parameters import schema_of_type
@@ -228,6 +229,18 @@ def test_words_beside_earlier_calls_are_kept(tmp_path: Path) -> None:
     task = ToolUseTask(dataset=written(tmp_path, row))
     called = task.prompt(task.problem(0))[2]
     assert called["content"].startswith("I look it up.\n<tool_call>")
+
+
+def test_a_library_that_calls_by_itself_is_told_what_was_called_before(tmp_path: Path) -> None:
+    tools = offered(ToolUseTask(dataset=written(tmp_path, CHAT)))
+    text = tools.prompt(tools.start(0))
+    parts = ("User: Rome and Oslo?", "Assistant: <tool_call>", '"Rome"', "Tool: snow in Oslo",
+             "Tool: sun in Rome", "Assistant: Sun and snow.", "User: Paris, two days?")  # fmt: skip
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    (tmp_path / "one").mkdir()
+    tools = offered(ToolUseTask(dataset=written(tmp_path / "one", ROWS["plain"])))
+    assert tools.prompt(tools.start(0)) == ASKED["content"]
 
 
 def test_messages_for_other_libraries_keep_the_calls_in_them() -> None:

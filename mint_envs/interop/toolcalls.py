@@ -42,8 +42,14 @@ class Tools:
         return TextEpisode(self.task, self.task.problem(index))
 
     def prompt(self, episode: TextEpisode) -> str:
-        """Return the request. Tools are described by the library, not by the prompt."""
-        return "\n\n".join(message["content"] for message in episode.messages)
+        """Return the request. Tools are described by the library, not by the prompt.
+
+        Of a chat that has gone on for a while it is told who said what.
+        """
+        messages = episode.messages
+        if all(message["role"] != "assistant" for message in messages):
+            return "\n\n".join(message["content"] for message in messages)
+        return "\n\n".join(f"{m['role'].capitalize()}: {m['content']}" for m in messages)
 
     def read(self, messages: Sequence[Message]) -> str:
         """Return what the environment says."""

@@ -68,7 +68,7 @@ def with_tools(
 ) -> list[Message]:
     """Return the messages of a row behind ours; a system message of its own goes into ours."""
     if framing.native:
-        return list(messages)
+        return framing.history(messages)
     own = [m["content"] for m in messages if m["role"] == "system"]
     rest = framing.history([m for m in messages if m["role"] != "system"])
     return [framing.system(rules, tools, "".join(f"\n\n{text}" for text in own)), *rest]

@@ -86,7 +86,7 @@ def _refs(task: Task[Any], count: int, wanted: list[ProblemRef] | None) -> list[
     if wanted is None and size is None:
         raise SettingError(
             "an endless environment finds a problem by 'index' or 'seed' only, and the rows have "
-            "neither: give it their problems (--set dataset=FILE), or name a reward function instead"
+            "neither: give it their problems (--set dataset=FILE), or name a reward function"
         )
     if size is None or wanted is None or size <= count:
         chosen = list(range(size if size is not None else count))

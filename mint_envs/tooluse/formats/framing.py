@@ -172,8 +172,6 @@ class Framing:
 
     def _history_of_calls(self, message: Message, results: Sequence[Message]) -> list[Message]:
         """Return a message that calls, and its results, by their ids or else in their order."""
-        if self.native:
-            return [message, *results]
         calls = [
             Call("ok", own["name"], own["arguments"], None, (0, 0), id=one["id"])
             for one in message["tool_calls"]
@@ -188,7 +186,8 @@ class Framing:
             by_id.get(result.get("tool_call_id", ""), calls[min(place, len(calls) - 1)])
             for place, result in enumerate(results)
         ]
-        return [made, *self.results([result["content"] for result in results], answered)]
+        texts = [result["content"] for result in results]
+        return [made, *(results if self.native else self.results(texts, answered))]
 
     def final(self, text: str) -> str:
         """Return what the last message says, thoughts left out."""
