@@ -138,6 +138,13 @@ def test_a_loop_without_answers_among_its_arguments_needs_few_messages() -> None
     assert ends_of_messages([([n], [-n - 1]) for n in range(700)]) == [8, 40, 200, 700]
 
 
+def test_a_loop_may_be_longer_than_what_is_looked_at_beforehand() -> None:
+    code = "def check(f):\n    for x in range(100_500):\n        assert isinstance(f(x), int)\n"
+    tests = {"code": code, "entry_point": "f"}
+    assert grade("def f(x):\n    return x\n", tests).score == 1.0
+    assert grade("def f(x):\n    return x if x < 100_400 else ''\n", tests).score == 0.0
+
+
 def test_what_a_loop_wants_may_be_any_object() -> None:
     """It is not asked what it is: one of the program's would be called, another might raise."""
     code = (

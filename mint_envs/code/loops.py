@@ -134,12 +134,18 @@ def _literals_of_loop(
 
 
 def _value_of(node: ast.expr, known: dict[str, Any]) -> Any:
-    """Return what a loop goes over; raises LookupError or ValueError if that is not known."""
+    """Return what a loop goes over; raises LookupError or ValueError if that is not known.
+
+    Nor is what is very long.
+    """
     if isinstance(node, ast.Name):
         return known[node.id]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         made = _AGAIN[node.func.id](*(_value_of(part, known) for part in node.args))
-        return list(islice(made, _MOST_ITEMS))
+        found = list(islice(made, _MOST_ITEMS))
+        if len(found) == _MOST_ITEMS:
+            raise ValueError(ast.unparse(node))
+        return found
     is_known, value = literal(node)
     if not is_known:
         raise ValueError(ast.unparse(node))
