@@ -340,6 +340,16 @@ def test_prompts_by_field_and_by_template(tmp_path: Path) -> None:
     assert asked.prompt(asked.problem(0)) == chat
 
 
+def test_a_prompt_of_which_a_part_is_no_text_is_named_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    for content in ([{"type": "image_url", "image_url": {}}], None):
+        message = {"role": "user", **({"content": content} if content else {})}
+        path.write_text(json.dumps({"prompt": [message], "answer": "1"}) + "\n")
+        for prompt in (None, "prompt"):
+            with pytest.raises(DatasetError, match=r"row 1 of .*rows.jsonl'.*no text and no mess"):
+                from_reward_func(exact, dataset=str(path), prompt=prompt)
+
+
 def test_a_row_without_a_field_is_named_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"question": "1?", "answer": "1"}\n\n{"question": null, "answer": "1"}\n')

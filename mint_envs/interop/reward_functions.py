@@ -245,12 +245,19 @@ def _prompt_in(row: Row, prompt: str | None, where: str) -> Prompt:
                 f"{', '.join(map(str, row)) or '(nothing)'}. Name its field, or a template: "
                 "prompt='{question} {options}'"
             )
-        return prompt_of(row)
+        return _placed_prompt(row, where)
     names = [name for _, name, _, _ in Formatter().parse(prompt) if name is not None]
     if not names:
-        return prompt_of({"prompt": _field_of(row, prompt, where)})
+        return _placed_prompt({"prompt": _field_of(row, prompt, where)}, where)
     values = {name: _field_of(row, name, where) for name in names}
     return re.sub(r"\{([^{}]*)\}", lambda found: str(values[found[1]]), prompt)
+
+
+def _placed_prompt(row: Row, where: str) -> Prompt:
+    try:
+        return prompt_of(row)
+    except (DatasetError, KeyError) as error:  # no role or content, or a part that is no text
+        raise DatasetError(f"{where}: the prompt is no text and no messages: {error}") from None
 
 
 def _field_of(row: Row, name: str, where: str) -> Any:
