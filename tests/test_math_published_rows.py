@@ -91,6 +91,33 @@ def test_the_users_own_fields_are_taken_as_they_are() -> None:
     assert (problem.question, problem.answer) == ("What is $40+2$?", "42")
 
 
+def test_the_users_own_field_may_hold_messages() -> None:
+    messages = [{"role": "user", "content": "What is $40+2$?"}]
+    problem = read_math_row({"talk": messages, "answer": "42"}, question_field="talk")
+    assert problem.question == "What is $40+2$?"
+    assert list(problem.messages) == messages
+
+
+TALK = [
+    {"role": "user", "content": "What is $1+1$?"},
+    {"role": "assistant", "content": "2"},
+    {"role": "user", "content": "What is $40+2$?"},
+]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"prompt": TALK, "answer": "42"},
+        {"messages": [*TALK, {"role": "assistant", "content": r"It is \boxed{42}."}]},
+    ],
+)
+def test_a_talk_is_kept_as_it_went_on(row: dict[str, Any]) -> None:
+    problem = read_math_row(row)
+    assert list(problem.messages) == TALK
+    assert problem.answer == "42"
+
+
 WHOLE: dict[str, tuple[dict[str, Any], str, str]] = {
     "SVAMP": (
         {"Body": "Ann has 40 pens and gets 2.", "Question": "How many has she?", "Answer": "42.0"},
@@ -169,6 +196,20 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an option out of range": ({**PAIR, "choices": OPTIONS, "answer": 4}, "none of its options"),
     "options nobody can read": ({**PAIR, "options": 4, "answer": "B"}, "options"),
     "a story that is no text": ({**PAIR, "context": {"a": 1}}, "context"),
+    "a prompt that the assistant has begun to answer": (
+        {"prompt": TALK[:2], "answer": "42"},
+        "ends with a message of the assistant's",
+    ),
+    "a message without content": (
+        {"prompt": [TALK[0], {"role": "user"}], "answer": "42"},
+        "have a content",
+    ),
+    "no question": ({**PAIR, "question": " "}, "question is empty"),
+    "an answer alone": ({"messages": [{"role": "assistant", "content": "42"}]}, "no messages"),
+    "a question that is an object": (
+        {"question": {"stem": "What?", "choices": OPTIONS}, "answer": "B"},
+        "no text and no messages",
+    ),
     "several right answers": (
         {"prompt": "p", "reward_model": {"ground_truth": '["1", "2"]'}},
         "2 right answers",

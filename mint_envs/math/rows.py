@@ -55,6 +55,7 @@ _ANSWERS = (
     "messages",
 )
 _STORIES = ("body", "context", "passage")  # what stands before the question
+_OBJECTS = ("verification_info", "reward_model", "reward_spec", "extra_info")
 _SHOWN = 5
 _PICTURE = re.compile(r"(?:images?|pictures?|decoded_image|figures?)(?:_\d+)?")
 _NUMBER_GOES_HERE = re.compile(r"\bN_\d\d\b|\bnumber\d\b")
@@ -117,8 +118,8 @@ def read_math_row(
     """
     questions = (question_field,) if question_field else _QUESTIONS
     answers = (answer_field,) if answer_field else _ANSWERS
-    row = {name: _from_json_text(value) for name, value in row.items()}
-    row = {str(name).lower(): value for name, value in row.items()} | row
+    row = {str(name).lower(): value for name, value in row.items()} | dict(row)
+    row |= {name: _from_json_text(row[name]) for name in _OBJECTS if name in row}
     asked = field(row, questions, source, number)
     own = bool(question_field or answer_field)
     try:
@@ -138,16 +139,21 @@ def read_math_row(
 
 def _question_and_messages(row: Row, asked: Any, own: bool) -> tuple[str, tuple[Message, ...]]:
     """The question, and the messages that ask it, if there are any."""
-    messages = _messages(row.get("prompt")) or _messages(row.get("messages"))
     if not isinstance(asked, str):
+        messages = _messages(asked, answered=asked is row.get("messages"))
+        if not messages:
+            raise ValueError(f"its question, {str(asked)[:60]!r}, is no text and no messages")
         return "\n".join(message["content"] for message in messages).strip(), messages
+    messages = _messages(row.get("prompt")) or _messages(row.get("messages"), answered=True)
     question = asked.strip()
+    if not question:
+        raise ValueError("its question is empty")
     return question if own or messages else _with_story(row, question), messages
 
 
 def _from_json_text(value: Any) -> Any:
     """An object that is written as JSON: ``verification_info``."""
-    if not isinstance(value, str) or not value.startswith("{"):
+    if not isinstance(value, str):
         return value
     try:
         found = json.loads(value)
@@ -185,20 +191,30 @@ def _with_story(row: Row, question: str) -> str:
     return question
 
 
-def _messages(value: Any) -> tuple[Message, ...]:
-    """The chat messages before the assistant's; ``()`` if ``value`` is no list of messages."""
-    if not isinstance(value, Sequence) or isinstance(value, str):
+def _messages(value: Any, answered: bool = False) -> tuple[Message, ...]:
+    """The chat messages of a prompt; ``()`` if ``value`` is no list of messages.
+
+    Args:
+        value: of a row.
+        answered: whether a last message of the assistant's is the answer, and no part of it.
+
+    Raises:
+        ValueError: the assistant has the last word, or a message is none.
+    """
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         return ()
-    found = []
-    for item in value:
-        if (
-            not isinstance(item, Mapping)
-            or "content" not in item
-            or item.get("role") == "assistant"
-        ):
-            break
-        role = str(item.get("role", "user"))
-        found.append(Message(role=role, content=text_of(item["content"])))
+    if not isinstance(value[0], Mapping) or "content" not in value[0]:
+        return ()
+    if not all(isinstance(item, Mapping) and "content" in item for item in value):
+        raise ValueError("not all of its messages have a content")
+    found = [
+        Message(role=str(item.get("role", "user")), content=text_of(item["content"]))
+        for item in value
+    ]
+    if found[-1]["role"] == "assistant":
+        if not answered:
+            raise ValueError("its prompt ends with a message of the assistant's: leave it out")
+        found.pop()
     return tuple(found)
 
 
