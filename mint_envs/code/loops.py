@@ -45,7 +45,7 @@ def mark_loop(source: Source, before: Sequence[ast.stmt], loop: ast.For, callees
     source.surround(
         loop.iter,
         f"__ahead__({name}, list(",
-        f"), lambda _items_: [(({arguments},), {told}) for {target} in _items_], {ends})",
+        f"), lambda _items_: ((({arguments},), {told}) for {target} in _items_), {ends})",
     )
 
 

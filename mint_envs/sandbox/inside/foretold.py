@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import marshal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .giveaway import telltales
@@ -63,7 +63,7 @@ class Foretold:
 
 
 def foretold(
-    what: str, items: list[Any], told: Callable[[Any], list[Any]], ends: list[int] | None
+    what: str, items: list[Any], told: Callable[[Any], Iterable[Any]], ends: list[int] | None
 ) -> Foretold | None:
     """Return the calls of a loop over ``items``.
 
@@ -75,6 +75,7 @@ def foretold(
     try:
         calls = told(items)
         if ends is None:
+            calls = list(calls)
             json.dumps([arguments for arguments, _ in calls])
             ends = ends_of_messages(calls)
         return Foretold(what, [marshal.dumps(arguments, 2) for arguments, _ in calls], ends)

@@ -13,7 +13,7 @@ import json
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .foreign import CallFailed, HarnessFailed, Opaque, ProgramObject, is_foreign
@@ -206,7 +206,7 @@ class Program:
     # -- calls that can be seen coming: many in one message
 
     def ahead(
-        self, function: Any, items: list[Any], told: Callable[[Any], list[Any]],
+        self, function: Any, items: list[Any], told: Callable[[Any], Iterable[Any]],
         ends: list[int] | None,
     ) -> list[Any]:  # fmt: skip
         """Make ready for the calls in a loop over ``items``: ``foretold``.
