@@ -47,7 +47,7 @@ def telling(text: str, wanted: list[Any]) -> Telling:
     try:
         tree = ast.parse(text, mode="eval").body
         arguments = list(_argument_values(tree))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # statements, of a split check
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Telling()
     shown = telltales(arguments)
     what = ast.unparse(tree.func) if isinstance(tree, ast.Call) else text
