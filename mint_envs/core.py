@@ -46,8 +46,10 @@ def text_of(content: Any) -> str:
     """Return the content of a message of another library: text, or a list of parts with text.
 
     Raises:
-        DatasetError: a part is no text, say a picture.
+        DatasetError: there is none, or a part is no text, say a picture.
     """
+    if content is None:
+        raise DatasetError("a message has no content")
     if not isinstance(content, Sequence) or isinstance(content, str):
         return str(content)
     for part in content:

@@ -244,6 +244,11 @@ def test_a_prompt_in_parts_is_its_text_for_every_reward() -> None:
     parts = [{"type": "text", "text": "What is "}, {"type": "text", "text": "$40+2$?"}]
     messages = [{"role": "user", "content": parts}]
     assert prompt_of({"prompt": messages}) == [{"role": "user", "content": "What is $40+2$?"}]
+    with pytest.raises(DatasetError, match="no content"):
+        prompt_of({"prompt": [{"role": "user", "content": None}]})
+    calls = [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]
+    called = {"role": "assistant", "content": None, "tool_calls": calls}
+    assert prompt_of({"prompt": [called]}) == [{**called, "content": ""}]
     with pytest.raises(DatasetError, match="'image_url'"):
         prompt_of({"prompt": [{"role": "user", "content": [PICTURE]}]})
 
