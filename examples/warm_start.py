@@ -5,7 +5,7 @@
 
 The task is sums of two digits. The rows of ``mint-grpo sft`` are 6,400 problems of the training
 side with their answers, each used once; RL goes on from there for 10 steps. RL alone is
-``mint-grpo mint/Math-v0`` as it comes: 40 steps. Both are asked the same 200 held-out problems.
+``mint-grpo mint/Math-v0`` as it comes: 45 steps. Both are asked the same 200 held-out problems.
 """
 
 from __future__ import annotations

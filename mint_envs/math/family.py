@@ -14,7 +14,7 @@ FAMILY = Family(
             "steps": 5, "batch": 10, "group": 4, "lr": 1e-4, "max_tokens": 8, "temperature": 1.0,
         },
         "local": {
-            "steps": 40, "batch": 32, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
+            "steps": 45, "batch": 32, "group": 8, "lr": 5e-4, "lr_schedule": "linear",
             "betas": (0.9, 0.95), "length_norm": "token", "grad_clip": 1.0,
             "eval_every": 10, "eval_problems": 200,
         },
