@@ -73,6 +73,7 @@ PARTS = (
     Part("update", 2, 2, 100, 512),
     Part("update", 1, 2, 100, 900),
     Part("update", 1, 1, 24, 1000),
+    Part("update", 1, 1, 24, 1000),
 )
 
 
