@@ -85,6 +85,61 @@ def test_options_that_the_question_lists_are_not_listed_again() -> None:
     assert read_math_row(row).question == LISTED
 
 
+OTHERS: dict[str, tuple[dict[str, Any], str]] = {
+    "labels that are numbers, told as a number": (
+        {**PAIR, "options": dict(zip("1234", OPTIONS, strict=True)), "answer": 2},
+        "B",
+    ),
+    "a place written as text": (
+        {**PAIR, "choices": ["3", "0", "1", "2"], "answer": "0", "answer_index": "1"},
+        "B",
+    ),
+    "labels out of order": ({**PAIR, "options": {"B": "42", "A": "40"}, "answer": "B"}, "B"),
+    "ratios": ({**PAIR, "choices": ["1:2", "2:3", "3:4"], "answer": 1}, "B"),
+    "decimals": ({**PAIR, "choices": ["1.0", "2.0", "3.0"], "answer": 1}, "B"),
+    "the question lists them by number": (
+        {
+            "question": "What is 40+2? (1) 40 (2) 42",
+            "options": {"1": "40", "2": "42"},
+            "answer": "2",
+        },
+        "2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_right_option_is_the_one_that_is_told(name: str) -> None:
+    row, letter = OTHERS[name]
+    problem = read_math_row(row)
+    assert problem.answer == letter
+    options = row.get("options") or row.get("choices")
+    texts = options.values() if isinstance(options, dict) else options
+    assert all(text in problem.question for text in texts)
+
+
+def test_options_are_listed_unless_the_question_does_so_by_label() -> None:
+    question = "The number 1234 is divided by 5. What is left?"
+    problem = read_math_row({"question": question, "choices": ["1", "2", "3", "4"], "answer": "4"})
+    assert problem.question.startswith(f"{question}\n\nA) 1\n")
+    assert problem.answer == "D"
+
+
+def test_numbers_of_a_row_are_no_options() -> None:
+    row = {"question": "What is B - A?", "A": 3, "B": 4, "answer": 1}
+    assert read_math_row(row).answer == "1"
+
+
+@pytest.mark.parametrize("answer", ["2 (p+q)", r"4 (\pi - e)", "3 (mod n)"])
+def test_a_product_is_no_number_of_things(answer: str) -> None:
+    assert read_math_row({**PAIR, "answer": answer}).answer == answer
+
+
+def test_nan_is_null() -> None:
+    row = {"question": "?", "answer": float("nan"), "solution": r"\boxed{3}"}
+    assert read_math_row(row).answer == "3"
+
+
 def test_the_users_own_fields_are_taken_as_they_are() -> None:
     row = {"q": "What is $40+2$?", "options": OPTIONS, "gold": "42"}
     problem = read_math_row(row, question_field="q", answer_field="gold")
@@ -180,6 +235,27 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"prompt": [{"role": "user", "content": [PICTURE]}], "answer": "42"},
         "image_url",
     ),
+    "a picture in the text": (
+        {**PAIR, "question": "See ![](x.png). What?"},
+        "picture in its",
+    ),
+    "a picture's path": ({**PAIR, "image_path": "x.png"}, "image_path"),
+    "no value": ({**PAIR, "answer": [None]}, "no final answer"),
+    "numbers as options": ({**PAIR, "options": [1, 2, 3, 4], "answer": 3}, "cannot be read"),
+    "more options than labels": (
+        {**PAIR, "choices": {"text": ["a", "b", "c"], "label": ["A", "B"]}, "answer": "A"},
+        "row 2",
+    ),
+    "numbers to make another of": (
+        {"prompt": "Use 19, 36 to make 55.", "nums": [19, 36], "target": 55},
+        "nums",
+    ),
+    "a problem that is not valid": ({**PAIR, "problem_is_valid": "Incomplete"}, "not valid"),
+    "messages without the story": (
+        {"prompt": [{"role": "user", "content": "x+2?"}], "context": "Let $x=40$.", "answer": "42"},
+        "do not tell",
+    ),
+    "rules alone": ({"prompt": [{"role": "system", "content": "Hi"}], "answer": "42"}, "nothing"),
     "a tolerance": (
         {"question": "What is $v$?", "final_answer": ["4.2"], "error": "0.1"},
         "tolerance",

@@ -57,9 +57,11 @@ _ANSWERS = (
 _STORIES = ("body", "context", "passage")  # what stands before the question
 _OBJECTS = ("verification_info", "reward_model", "reward_spec", "extra_info")
 _SHOWN = 5
-_PICTURE = re.compile(r"(?:images?|pictures?|decoded_image|figures?)(?:_\d+)?")
+_PICTURE = re.compile(r"(?:images?|pictures?|decoded_image|figures?)(?:_(?:\d+|path|url))?")
+_PICTURE_IN_TEXT = re.compile(r"<image>|!\[[^\]\n]*\]\(")
 _NUMBER_GOES_HERE = re.compile(r"\bN_\d\d\b|\bnumber\d\b")
 _NO_ANSWER = frozenset(("proof", "not found", "notfound", "n/a"))
+_NULLS = ("None", "nan", "NaN", "null")
 _COUNTED = re.compile(r"(-?[\d.,/:]+) \([^()\d]+\)")  # 42 (pens)
 
 
@@ -118,37 +120,48 @@ def read_math_row(
     """
     questions = (question_field,) if question_field else _QUESTIONS
     answers = (answer_field,) if answer_field else _ANSWERS
-    row = {str(name).lower(): value for name, value in row.items()} | dict(row)
+    row = {name: value for name, value in row.items() if not _is_nan(value)}
+    row = {str(name).lower(): value for name, value in row.items()} | row
     row |= {name: _from_json_text(row[name]) for name in _OBJECTS if name in row}
     asked = field(row, questions, source, number)
     own = bool(question_field or answer_field)
     try:
         _refuse_unasked(row)
         question, messages = _question_and_messages(row, asked, own)
+        _refuse_unshown(row, question)
         chosen = None if own else asked_with_options(row, question)
         if chosen is not None:
             if messages and chosen[0] != question:
                 raise ValueError("its messages do not list its options")
             return MathProblem(*chosen, messages)
         told = look_up(row, answers)
-        answer = "" if told is None else _graded_answer(told)
+        answer = "" if told is None else _graded_answer(told, bool(row.get("body")))
     except ValueError as fault:
         raise DatasetError(f"row {number} of dataset={source!r}: {fault}") from None
     return MathProblem(question, answer or field(row, answers, source, number), messages)
 
 
+def _is_nan(value: Any) -> bool:
+    """What pandas writes where there is nothing."""
+    return isinstance(value, float) and value != value
+
+
 def _question_and_messages(row: Row, asked: Any, own: bool) -> tuple[str, tuple[Message, ...]]:
     """The question, and the messages that ask it, if there are any."""
-    if not isinstance(asked, str):
+    if isinstance(asked, str):
+        question = asked.strip()
+        messages = _messages(row.get("prompt")) or _messages(row.get("messages"), answered=True)
+    else:
         messages = _messages(asked, answered=asked is row.get("messages"))
         if not messages:
             raise ValueError(f"its question, {str(asked)[:60]!r}, is no text and no messages")
-        return "\n".join(message["content"] for message in messages).strip(), messages
-    messages = _messages(row.get("prompt")) or _messages(row.get("messages"), answered=True)
-    question = asked.strip()
+        question = "\n".join(message["content"] for message in messages).strip()
     if not question:
         raise ValueError("its question is empty")
-    return question if own or messages else _with_story(row, question), messages
+    whole = question if own else _with_story(row, question)
+    if messages and whole != question:
+        raise ValueError("its messages do not tell what stands before the question")
+    return whole, messages
 
 
 def _from_json_text(value: Any) -> Any:
@@ -173,21 +186,33 @@ def _refuse_unasked(row: Row) -> None:
         raise ValueError(f"it has a picture ({picture}), which no text shows")
     if row.get("final_answer") and row.get("error"):
         raise ValueError(f"a tolerance (error={row['error']!r}) is not graded")
+    if row.get("tolerance"):
+        raise ValueError(f"a tolerance ({row['tolerance']!r}) is not graded")
     if str(row.get("question_type")).lower() == "proof":
         raise ValueError("a proof has no final answer to grade")
-    place = _NUMBER_GOES_HERE.search(str(row.get("question", "")))
+    if str(row.get("problem_is_valid", "Yes")) not in ("Yes", "None"):
+        raise ValueError(f"its problem is not valid (problem_is_valid={row['problem_is_valid']!r})")
+    if row.get("nums") and row.get("target") is not None:
+        raise ValueError("what its nums are to be made into is no answer to grade")
+
+
+def _refuse_unshown(row: Row, question: str) -> None:
+    """Refuse a question that shows a picture, or has places for numbers of the row."""
+    if _PICTURE_IN_TEXT.search(question):
+        raise ValueError("it has a picture in its text, which a model does not see")
+    place = _NUMBER_GOES_HERE.search(question)
     if place and row.get("numbers") is not None:
         raise ValueError(f"put its numbers in the place of {place.group()} first")
 
 
 def _with_story(row: Row, question: str) -> str:
     """The question after what it is asked of, as SVAMP and OlympiadBench have it."""
-    for name in _STORIES:
-        story = row.get(name)
-        if story and not isinstance(story, str):
+    told = [(name, row[name]) for name in _STORIES if row.get(name)]
+    for name, story in reversed(told):
+        if not isinstance(story, str):
             raise ValueError(f"its {name} is no text")
-        if story and story.strip() not in question:
-            return f"{story.strip()} {question}"
+        if not re.search(rf"{re.escape(story.strip())}(?!\w)", question):
+            question = f"{story.strip()} {question}"
     return question
 
 
@@ -215,11 +240,13 @@ def _messages(value: Any, answered: bool = False) -> tuple[Message, ...]:
         if not answered:
             raise ValueError("its prompt ends with a message of the assistant's: leave it out")
         found.pop()
+    if found and (found[-1]["role"] == "system" or not found[-1]["content"].strip()):
+        raise ValueError("its last message asks nothing")
     return tuple(found)
 
 
-def _graded_answer(value: Any) -> str:
-    """The answer of a row.
+def _graded_answer(value: Any, counted: bool) -> str:
+    """The answer of a row; ``counted``: things may stand behind a number, ``42 (pens)``.
 
     Raises:
         ValueError: it is empty, or there is none to grade.
@@ -227,10 +254,10 @@ def _graded_answer(value: Any) -> str:
     answer = _answer(value)
     if not answer:
         raise ValueError("it has an empty answer")
-    if answer.lower() in _NO_ANSWER:
+    if answer.lower() in _NO_ANSWER or answer in _NULLS:
         raise ValueError(f"it has no final answer to grade, but {answer!r}")
-    counted = _COUNTED.fullmatch(answer)
-    return counted.group(1) if counted else answer
+    number = _COUNTED.fullmatch(answer) if counted else None
+    return number.group(1) if number else answer
 
 
 def _answer(value: Any) -> str:

@@ -83,13 +83,16 @@ def _is_in_lowest_terms(ratio: Form) -> bool:
 
 
 def _is_scientific(above: Sequence[Form], below: Sequence[Form]) -> bool:
-    """One power of ten, times a number from 1 to 10."""
+    """A number from 1 to 10 as it stands, times one power of ten; ``1.5`` is 3 over 2 here."""
     powers = [f for f in above if f[0] == "^" and f[1] == ("n", 10) and f[2][0] == "n"]
     rest = [f for f in above if f not in powers]
-    if len(powers) != 1 or any(f[0] != "n" for f in (*rest, *below)) or ZERO in below:
+    if len(powers) != 1 or powers[0][2][1] == 0 or len(rest) > 1 or len(below) > 1:
         return False
-    value = math.prod(f[1] for f in rest) / math.prod(f[1] for f in below)
-    return bool(1 <= value < 10)
+    if any(f[0] != "n" for f in (*rest, *below)) or ZERO in below:
+        return False
+    first, over = (side[0][1] if side else 1 for side in (rest, below))
+    ends = 10**20 % int(over) == 0 and math.gcd(int(first), int(over)) == 1
+    return ends and bool(1 <= first / over < 10)
 
 
 def _whole_parts(form: Form) -> set[int]:
