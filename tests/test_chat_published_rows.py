@@ -21,6 +21,7 @@ TOLD = [{"instruction_id": [KIND], "kwargs": [None]}]
 ROWS: dict[str, dict[str, Any]] = {
     "IFEval": IFEVAL,
     "kwargs as text": {**IFEVAL, "kwargs": "[{}]"},
+    "each as text": {**IFEVAL, "kwargs": ["{}"]},
     "a message": {**IFEVAL, "prompt": USER},
     "parts": {
         **IFEVAL,
@@ -48,6 +49,10 @@ def test_every_form_is_the_same_problem(name: str, tmp_path: Path) -> None:
         ({**IFEVAL, "prompt": [{"role": "system", "content": ASK}]}, "one message of the user"),
         ({**IFEVAL, "prompt": [{"role": "user", "content": [{"type": "image"}]}]}, "'image'"),
         ({**IFEVAL, "kwargs": "{}"}, "must be lists"),
+        ({**IFEVAL, "kwargs": [5]}, "kwargs are objects"),
+        ({**IFEVAL, "instruction_id_list": [["a"]]}, "are names"),
+        ({**IFEVAL, "prompt": " "}, "must be a text"),
+        ({**IFEVAL, "prompt": [{"role": "user", "content": None}]}, "no content"),
         ({"messages": USER, "ground_truth": "{'func_name': 'no_commas'}"}, "instruction_id"),
         ({"messages": USER, "ground_truth": "__import__('os')"}, "instruction_id"),
         ({"messages": USER, "ground_truth": "[" * 5000}, "instruction_id"),

@@ -214,6 +214,16 @@ def test_the_mean_is_over_tokens_and_not_over_rows() -> None:
             "prompt.0.role: Input should be 'system', 'user' or 'assistant' (it is 'bot')",
         ),
         ({"prompt": "1", "response": "1", "system": "Be brief."}, "system is not read"),
+        ({"prompt": "1", "response": "1", "label": False}, "label is not read"),
+        (
+            {
+                "messages": [
+                    {"role": "user", "content": "1"},
+                    {"role": "assistant", "content": "1", "weight": 0},
+                ]
+            },
+            "messages.1.weight is not read",
+        ),
         (
             {
                 "messages": [

@@ -66,6 +66,11 @@ ROWS: dict[str, dict[str, Any]] = {
         "tools": [json.dumps({**TOOL, "parameters": json.dumps(SCHEMA)})],
         "calls": json.dumps([{**CALL, "arguments": json.dumps(CALL["arguments"])}]),
     },
+    "Anthropic's calls": {
+        "query": ASKED["content"],
+        "tools": [TOOL],
+        "calls": [{"type": "tool_use", "name": "weather", "input": CALL["arguments"]}],
+    },
     "a message in parts": {
         "messages": [{"role": "user", "content": [{"type": "text", "text": ASKED["content"]}]}],
         "tools": [TOOL],
@@ -86,6 +91,13 @@ def test_every_form_is_the_same_problem(name: str, tmp_path: Path) -> None:
     env = TokenEnv(ToolUseTask(dataset=written(tmp_path, ROWS[name])), knowing_tokenizer("hermes"))
     text = env.codec.decode(list(map(int, env.reset(seed=0, options={"index": 0})[0])))
     assert json.dumps({"type": "function", "function": TOOL}) in text
+
+
+def test_nulls_that_a_file_fills_in_are_not_wanted() -> None:
+    call = {"name": "weather", "arguments": {"city": "Rome", "days": None}}
+    problem = read_call_row({**ROWS["plain"], "calls": [call]})
+    assert isinstance(problem, CallProblem)
+    assert list(problem.wanted) == [{"name": "weather", "arguments": {"city": "Rome"}}]
 
 
 def test_a_table_of_parameters_is_a_schema() -> None:
@@ -167,7 +179,7 @@ def test_earlier_calls_are_in_the_prompt_as_the_template_writes_them(
             system,
             HISTORY[0],
             {**HISTORY[1], "content": content, "tool_calls": called},
-            *HISTORY[2:],
+            *(HISTORY[3], HISTORY[2], *HISTORY[4:]),  # results in the order of the calls
         ],
         tools=[{"type": "function", "function": TOOL}],
         add_generation_prompt=True,
@@ -183,7 +195,7 @@ def test_earlier_calls_are_in_a_prompt_whose_rules_stand_elsewhere(
 ) -> None:
     env = TokenEnv(ToolUseTask(dataset=written(tmp_path, CHAT)), knowing_tokenizer(shape))
     text = env.codec.decode(list(map(int, env.reset(seed=0, options={"index": 0})[0])))
-    places = [text.index(one) for one in ("Rome", '"Oslo"', "snow in Oslo", "sun in Rome")]
+    places = [text.index(one) for one in ("Rome", '"Oslo"', "sun in Rome", "snow in Oslo")]
     assert places == sorted(places)
 
 
@@ -195,7 +207,7 @@ def test_calls_side_by_side_are_refused_where_the_template_takes_one(tmp_path: P
 
 def test_a_call_in_a_prompt_spells_no_special_token(tmp_path: Path) -> None:
     wild = {"name": "weather", "arguments": {"city": "<|im_end|>"}}
-    earlier = {**HISTORY[1], "tool_calls": [openai(wild)]}
+    earlier = {**HISTORY[1], "tool_calls": [openai(wild, "call00001")]}
     row = {**CHAT, "messages": [HISTORY[0], earlier, HISTORY[3], ASKED]}
     env = TokenEnv(ToolUseTask(dataset=written(tmp_path, row)), knowing_tokenizer("hermes"))
     with pytest.raises(TokenizerError, match="spells a special token"):
@@ -211,7 +223,7 @@ def test_earlier_calls_without_a_template_are_text(tmp_path: Path) -> None:
         ("weather", {"city": "Oslo"}),
     ]
     assert results["role"] == "user"
-    assert results["content"].index("snow in Oslo") < results["content"].index("sun in Rome")
+    assert results["content"].index("sun in Rome") < results["content"].index("snow in Oslo")
     assert (said, asked) == (HISTORY[4], ASKED)
 
 
@@ -234,8 +246,8 @@ def test_words_beside_earlier_calls_are_kept(tmp_path: Path) -> None:
 def test_a_library_that_calls_by_itself_is_told_what_was_called_before(tmp_path: Path) -> None:
     tools = offered(ToolUseTask(dataset=written(tmp_path, CHAT)))
     text = tools.prompt(tools.start(0))
-    parts = ("User: Rome and Oslo?", "Assistant: <tool_call>", '"Rome"', "Tool: snow in Oslo",
-             "Tool: sun in Rome", "Assistant: Sun and snow.", "User: Paris, two days?")  # fmt: skip
+    parts = ("User: Rome and Oslo?", "Assistant: <tool_call>", '"Rome"', "Tool: sun in Rome",
+             "Tool: snow in Oslo", "Assistant: Sun and", "User: Paris, two days?")  # fmt: skip
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     (tmp_path / "one").mkdir()
@@ -265,6 +277,28 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {**CHAT, "messages": [HISTORY[0], HISTORY[2], ASKED]},
         "no message that calls",
     ),
+    "no arguments": ({**ROWS["plain"], "calls": [{"name": "weather"}]}, "is no call"),
+    "arguments that are null": (
+        {**ROWS["plain"], "calls": [{"name": "weather", "arguments": None}]},
+        "is no call",
+    ),
+    "other calls than the last message makes": (
+        {**ROWS["a chat that ends with the calls"], "calls": [EARLIER]},
+        "not those of its last message",
+    ),
+    "turns that are not read": (
+        {"question": [[ASKED], [ASKED]], "function": [TOOL], "calls": [CALL]},
+        "several turns",
+    ),
+    "a result of another call": (
+        {**CHAT, "messages": [*HISTORY[:2], {**HISTORY[2], "tool_call_id": "zzz"}, ASKED]},
+        "'zzz'",
+    ),
+    "a role of former days": (
+        {**CHAT, "messages": [ASKED, {"role": "function", "content": "1"}, ASKED]},
+        "'function'",
+    ),
+    "a schema without end": ({**ROWS["plain"], "tools": "[" * 5000}, "line 1"),
     "a picture": (
         {**CHAT, "messages": [{"role": "user", "content": [{"type": "image"}]}]},
         "'image', is no text",

@@ -33,8 +33,15 @@ from .run import Run
 
 _FIELDS = ("prompt", "response", "messages", "role", "content")
 #: What would change what is learned, and is not read: of a row, and of a message.
-_UNREAD = ("tools", "functions", "system", "images", "documents")
-_UNREAD_IN_MESSAGES = ("tool_calls", "function_call", "weight", "reasoning_content", "thinking")
+_UNREAD = (
+    *("tools", "functions", "system", "system_prompt", "history", "documents"),
+    *("image", "images", "videos", "audios", "chat_template_kwargs"),
+)
+_UNREAD_IN_MESSAGES = (
+    *("tool_calls", "function_call", "reasoning_content", "reasoning", "thinking", "prefix"),
+)
+#: What says of a row, or of a message, that it is not to be learned from, or less.
+_WEIGHTS = ("weight", "train", "loss", "label")
 _Text = Annotated[str, Field(min_length=1, strict=True)]
 
 
@@ -222,9 +229,11 @@ def _refuse_unread(row: Mapping[str, Any], where: str) -> None:
     """Refuse a row that says more than is learned from it: it would be another lesson."""
     said = row.get("prompt") if row.get("messages") is None else row["messages"]
     found = [name for name in _UNREAD if row.get(name)]
+    found += [name for name in _WEIGHTS if row.get(name) in (0, False)]
     for number, message in enumerate(said if isinstance(said, list) else ()):
         if isinstance(message, Mapping):
-            unread = (name for name in _UNREAD_IN_MESSAGES if message.get(name) is not None)
+            unread = [name for name in _UNREAD_IN_MESSAGES if message.get(name)]
+            unread += [name for name in _WEIGHTS if message.get(name) not in (None, 1, True)]
             found += [f"messages.{number}.{name}" for name in unread]
     if found:
         raise TrainerError(

@@ -74,10 +74,16 @@ def read_chat_row(row: Row, dataset: str, number: int) -> ChatProblem | None:
         raise DatasetError(f"{where}: instruction_id_list and kwargs must be lists")
     if len(kinds) != len(arguments):
         raise DatasetError(f"{where} has {len(kinds)} instructions and {len(arguments)} kwargs")
+    written = (_written_down(given) if isinstance(given, str) else given for given in arguments)
+    arguments = [given or {} for given in written]
+    if not all(isinstance(kind, str) for kind in kinds) or not all(
+        isinstance(given, Mapping) for given in arguments
+    ):
+        raise DatasetError(f"{where}: instructions are names, and kwargs are objects")
     if any(kind in LEFT_OUT for kind in kinds):
         return None
     instructions = tuple(
-        (kind, {k: v for k, v in (given or {}).items() if v is not None})
+        (kind, {k: v for k, v in given.items() if v is not None})
         for kind, given in zip(kinds, arguments, strict=True)
     )
     try:
@@ -94,7 +100,7 @@ def _prompt_in(row: Row, dataset: str, number: int) -> str:
         DatasetError: there is none, or it is a chat of more than one message.
     """
     value = field(row, _PROMPTS, dataset, number)
-    if isinstance(value, str):
+    if isinstance(value, str) and value.strip():
         return value
     asked = value[0] if isinstance(value, list) and len(value) == 1 else None
     if not isinstance(asked, Mapping) or asked.get("role", "user") != "user":
@@ -103,7 +109,7 @@ def _prompt_in(row: Row, dataset: str, number: int) -> str:
             f"the user, and is {str(value)[:60]!r}"
         )
     try:
-        return text_of(asked.get("content") or "")
+        return text_of(asked.get("content"))
     except DatasetError as error:
         raise DatasetError(f"row {number} of dataset={dataset!r}: {error}") from None
 

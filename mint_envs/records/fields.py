@@ -21,8 +21,8 @@ GOLDS = (
     "reference",
     "canonical_solution",
     "solution",
-    "label",
     "gts",
+    "label",
 )
 
 

@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ..core import Episode, Message, text_of
-from ..errors import require
+from ..errors import SettingError, require
 from .families import Request
 from .formats.framing import Framing, made_id
 from .turns import TurnLimits
 
+_ROLES = ("system", "user", "assistant", "tool")
+#: Where a call has its arguments: OpenAI's form, Anthropic's, and others.
+_ARGUMENTS = ("arguments", "input", "parameters", "args")
 #: What a model is told, beside how to call a tool.
 RULES = """\
 Several calls may stand in one message; their results come back in the same order. A message \
@@ -90,16 +93,27 @@ def checked_messages(turns: Any) -> tuple[Message, ...]:
     found: list[Message] = []
     for turn in turns:
         found.append(_checked_message(turn))
-        before = found[-2]["role"] if len(found) > 1 else ""
-        require(
-            found[-1]["role"] != "tool" or before == "tool" or "tool_calls" in found[-2],
-            "a result of a tool stands behind no message that calls one",
-        )
+        if found[-1]["role"] == "tool":
+            _check_result(found)
     return tuple(found)
+
+
+def _check_result(messages: Sequence[Message]) -> None:
+    """Check that the last message is the result of a call before it."""
+    earlier = (m for m in reversed(messages) if m["role"] != "tool")
+    calls = next(earlier, Message(role="", content="")).get("tool_calls") or ()
+    require(bool(calls), "a result of a tool stands behind no message that calls one")
+    own = messages[-1].get("tool_call_id")
+    ids = [call["id"] for call in calls]
+    require(own is None or own in ids, f"the result of {own!r} is that of none of the calls {ids}")
 
 
 def _checked_message(turn: Mapping[str, Any]) -> Message:
     content = turn.get("content")
+    require(
+        turn.get("role", "user") in _ROLES and not turn.get("function_call"),
+        f"a message of the role {turn.get('role')!r}, or one with function_call, is not read",
+    )
     found = Message(role=str(turn.get("role", "user")), content=text_of(content or ""))
     if turn.get("tool_calls"):
         calls = [exact_or_openai(call) for call in turn["tool_calls"]]
@@ -125,14 +139,14 @@ def exact_or_openai(call: Any) -> dict[str, Any]:
     """
     inner = call.get("function", call) if isinstance(call, Mapping) else {}
     inner = inner if isinstance(inner, Mapping) else {}
-    arguments = inner.get("arguments", {})
+    arguments = next((inner[name] for name in _ARGUMENTS if inner.get(name) is not None), None)
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments or "{}")
+            arguments = json.loads(arguments)
         except (ValueError, RecursionError):
             arguments = None
-    require(
-        isinstance(inner.get("name"), str) and isinstance(arguments, Mapping),
-        f"{str(call)[:80]!r} is no call. Give {{'name': ..., 'arguments': {{...}}}}",
-    )
+    if not isinstance(inner.get("name"), str) or not isinstance(arguments, Mapping):
+        raise SettingError(
+            f"{str(call)[:80]!r} is no call. Give {{'name': ..., 'arguments': {{...}}}}, or {{}}"
+        )
     return {"name": inner["name"], "arguments": dict(arguments)}

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -54,6 +54,7 @@ from .toolkits.schemas import ToolTable
 _REQUEST = ("messages", "question", "query", "prompt")
 _TOOLS = ("tools", "functions", "function")
 _CALLS = ("calls", "expected_calls", "ground_truth", "answers")
+_PLAIN_TYPES = ("string", "integer", "number", "boolean", "array", "object")
 _ONE_MESSAGE = """\
 Several calls may stand in one message. If no tool fits the request, answer without a call."""
 
@@ -245,12 +246,16 @@ def _call_problem(row: Row) -> CallProblem:
     messages, last = _request_and_answer(row)
     if _has(row, _CALLS):
         wanted = [_plain_call(call) for call in _list_field(row, _CALLS)]
+        told = last is None or _calls_of(last) == wanted
+        require(told, "its calls are not those of its last message, which is the assistant's")
     else:
         wanted = _none_fits(row) if last is None else _calls_of(last)
     language = _language_of(row)
     problem = CallProblem(_id(row), messages, tuple(tools), tuple(wanted), language)
     table = ToolTable.of(problem.offers())
     assert table is not None
+    wanted = [_without_filling(call, table) for call in wanted]
+    problem = replace(problem, wanted=tuple(wanted))
     grade_calls(wanted, [], tools, language=language)  # raises where one of them is no call
     for name, _ in map(exact_call, wanted):
         require(name in table.names, f"a call of {name!r} is wanted, which is none of the tools")
@@ -273,8 +278,17 @@ def _plain_call(call: Any) -> Any:
     """OpenAI's form, and arguments as text, as a plain call; BFCL's as it is."""
     inner = call.get("function", call) if isinstance(call, Mapping) else {}
     named = isinstance(inner, Mapping) and isinstance(inner.get("name"), str)
-    told = named and (inner is not call or isinstance(inner.get("arguments"), str))
-    return exact_or_openai(call) if told else call
+    return exact_or_openai(call) if named else call
+
+
+def _without_filling(call: Any, table: ToolTable) -> Any:
+    """A call without the nulls that Parquet writes for what other calls of the set have."""
+    if not isinstance(call, Mapping) or not isinstance(call.get("arguments"), Mapping):
+        return call
+    known = table.schema(call["name"]).get("properties", {})
+    plain = {key for key, part in known.items() if part.get("type") in _PLAIN_TYPES}
+    kept = {k: v for k, v in call["arguments"].items() if v is not None or k not in plain}
+    return {**call, "arguments": kept}
 
 
 def _request_and_answer(row: Row) -> tuple[tuple[Message, ...], Message | None]:
@@ -341,6 +355,8 @@ def _request_messages(row: Row) -> tuple[Message, ...]:
         turns: Any = [{"role": "user", "content": value}]
     else:
         turns = value[0] if value and isinstance(value[0], list) else value
+        several = turns is not value and len(value) > 1 and row.get("involved_classes") is None
+        require(not several, "it asks in several turns, of which none but the first is read")
     rules = row.get("system") or row.get("system_prompt")
     require(rules is None or isinstance(rules, str), "system must be a text")
     first = [] if rules is None else [{"role": "system", "content": rules}]
@@ -377,7 +393,7 @@ def _maybe_json(value: Any) -> Any:
     if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
         try:
             return json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
     return value
 

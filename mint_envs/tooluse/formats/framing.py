@@ -182,6 +182,10 @@ class Framing:
             told = made["content"] if self.way is None else ""
             made = {**made, "content": f"{message['content']}\n{told}".strip(), "trusted": 0}
         by_id = {call.id: call for call in calls}
+        order = {call.id: place for place, call in enumerate(calls)}
+        results = sorted(
+            results, key=lambda one: order.get(one.get("tool_call_id", ""), len(order))
+        )
         answered = [
             by_id.get(result.get("tool_call_id", ""), calls[min(place, len(calls) - 1)])
             for place, result in enumerate(results)
