@@ -63,6 +63,17 @@ CHOICES: dict[str, dict[str, Any]] = {
         "answer_choice": "B",
     },
     "in words": {"question": "What is $40+2$?", "choices": OPTIONS, "answer": "42"},
+    "SAT": {
+        "question": "What is $40+2$?",
+        "options": "A) 40 B) 42 C) 44 D) 46",
+        "Answer": "B",
+    },
+    "AGIEval": {
+        "question": "What is $40+2$?",
+        "options": ["(A)40", "(B)42", "(C)44", "(D)46"],
+        "label": "B",
+        "answer": None,
+    },
     "labelled": {
         "question": "What is $40+2$?",
         "choices": [{"label": a, "text": t} for a, t in zip("ABCD", OPTIONS, strict=True)],

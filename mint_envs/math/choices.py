@@ -20,10 +20,11 @@ from ..datasets import Row, look_up
 _OPTIONS = ("options", "choices", "candidates")
 _RIGHT = (
     *("answer", "correct", "answer_index", "answer_idx", "answerkey", "answer_key"),
-    *("answer_choice", "answer_letter", "correct_option", "target", "ground_truth"),
+    *("answer_choice", "answer_letter", "correct_option", "label", "target", "ground_truth"),
 )
 _LABELLED = re.compile(r"\(?([A-Za-z])\s?[).:]\s*|\(?(\d)\s?(?:\)\s*|\.\s+)")
 _IN_LINE = re.compile(r"(?:^|\s*,\s*)([a-z]) \) ")
+_IN_CAPITALS = re.compile(r"(?:^|\s+)([A-Z])[).]\s*")
 _PLACES = ("answer_index", "answer_idx")
 _LETTER = re.compile(r"\(?([A-Za-z0-9])[).:]?")
 _ASKS = "Give the letter of the right option."
@@ -97,7 +98,8 @@ def _with_labels(given: Any) -> list[tuple[str, str]]:
     if isinstance(given, Mapping):
         return [(str(label), str(text).strip()) for label, text in given.items() if text]
     if isinstance(given, str):
-        _, *pieces = _IN_LINE.split(given)
+        split = _IN_CAPITALS if given.startswith("A") else _IN_LINE
+        _, *pieces = split.split(given)
         return list(zip(pieces[::2], map(str.strip, pieces[1::2]), strict=False))
     if not isinstance(given, Sequence):
         return []
