@@ -41,6 +41,7 @@ def test_no_program_reads_an_answer_in_the_arguments_of_another_test() -> None:
     ("tests", "together"),
     [
         ([("f(2)", 3), ("f(4)", 9)], True),
+        ([("put('k', 2)", None), ("get('k')", 2)], True),
         ([("f(2)", 3), ("f(3)", 5)], False),
         ([("f(3)", 5), ("f(2)", 3)], False),
         ([("f(2)", 3), ("f('3')", 5)], False),
@@ -217,3 +218,29 @@ def test_a_program_that_ends_in_one_run_does_not_lose_the_others() -> None:
     statuses = [report["status"] for report in reward.metadata["tests"]]
     assert statuses == ["passed", "passed", "not run", "passed", "not run", "passed"]
     assert grade(program, tests).score == 0.0
+
+
+def test_a_function_that_wants_none_now_and_then_puts_nothing_anywhere() -> None:
+    tests = [("enc('hello')", "qwerty"), ("dec('qwerty')", "hello"), ("enc('hello', -1)", None)]
+    assert places(tests) == [[0, 2], [1]]
+
+
+LOOP = """def check(f):
+    for x, y in [(1, 1), (2, 2), (10**10, None)]:
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if y is None: break\n        assert f(x) == y",
+        "if y is None: continue\n        assert f(x) == y",
+        "assert y is None or f(x) == y",
+        "assert (f(x) if y else None) == y",
+    ],
+)
+def test_a_call_that_a_loop_leaves_out_is_not_made(body: str) -> None:
+    counts = "```python\ndef f(n):\n    while n > 5: n -= 1\n    return n\n```"
+    tests = {"code": LOOP.format(body), "entry_point": "f"}
+    assert grade(counts, tests, sandbox_timeout_s=1.0).score == 1.0

@@ -49,8 +49,20 @@ def mark_loop(source: Source, before: Sequence[ast.stmt], loop: ast.For, callees
     )
 
 
+#: What may leave out a call, or make another of it.
+_CONDITIONS = (
+    *(ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.TryStar, ast.Match, ast.With, ast.While, ast.For),
+    *(ast.Break, ast.Continue, ast.Return, ast.Raise, ast.Lambda, ast.comprehension),
+)
+
+
 def _only_call(loop: ast.For, callees: set[str]) -> ast.Call | None:
-    """Return the call of the program in a loop, if there is one with plain arguments."""
+    """Return the call of the program in a loop, if there is one with plain arguments.
+
+    It is made in each round: nothing comes before it that may leave it out.
+    """
+    if any(isinstance(node, _CONDITIONS) for node in nodes_in(loop.body)):
+        return None
     calls = [
         node
         for node in nodes_in(loop.body)
